@@ -326,7 +326,7 @@ static struct sb_convert_options options_of(const struct convert_settings *setti
         .append = settings->append,
         .duplicates_given = duplicates_given,
         .shard_size = settings->shard_size,
-        .checkpoint = {.size = settings->checkpoint, .resume = settings->resume, .asked = ""},
+        .checkpoint = {.size = settings->checkpoint, .resume = settings->resume, .requested = ""},
         .dtype = (enum sb_dtype)(settings->dtype + 1),
         .cache = {.compact = settings->compact,
                   .segment_size = settings->segment_size,
@@ -352,14 +352,14 @@ static int convert(const struct convert_settings *settings)
     struct records records = {0};
     struct report report;
     struct sb_error err;
-    struct sb_buf asked = {0};
+    struct sb_buf requested = {0};
     const char **arrays;
     enum sb_code code;
 
     if (report_open(&report, settings->report, &wanted, &err))
         return message_failure(&err);
-    code = describe(settings, &asked);
-    wanted.checkpoint.asked = asked.data ? asked.data : "";
+    code = describe(settings, &requested);
+    wanted.checkpoint.requested = requested.data ? requested.data : "";
     if (code)
         sb_fail_memory(&err);
     else
@@ -375,7 +375,7 @@ static int convert(const struct convert_settings *settings)
         code = sb_convert(&wanted, &result, &err);
     message_progress_end();
     records_release(&records);
-    sb_buf_release(&asked);
+    sb_buf_release(&requested);
     free(arrays);
     if (!code && !result.done) {
         convert_note_counts(settings, &result.counts);

@@ -236,7 +236,7 @@ static void show_progress(int64_t bytes, int64_t files)
 }
 
 static struct sb_pack_options options_of(const struct settings *settings,
-                                         const struct sb_buf *asked, struct report *report)
+                                         const struct sb_buf *requested, struct report *report)
 {
     enum sb_duplicates duplicates = (enum sb_duplicates)settings->duplicates;
 
@@ -266,7 +266,7 @@ static struct sb_pack_options options_of(const struct settings *settings,
         .duplicates_given = duplicates != SB_DUPLICATE_ERROR,
         .checkpoint = {.size = settings->checkpoint,
                        .resume = settings->resume,
-                       .asked = asked->data ? asked->data : ""},
+                       .requested = requested->data ? requested->data : ""},
         .stdin_name = settings->stdin_name,
         .dry_run = settings->dry_run,
         .notify = &report->notify,
@@ -294,7 +294,7 @@ static void conclude(const struct settings *settings, const struct sb_pack_count
 
 static int pack(const struct settings *settings)
 {
-    struct sb_buf asked = {0};
+    struct sb_buf requested = {0};
     struct sb_pack_options pack_options;
     struct sb_pack_counts counts = {0};
     struct report report;
@@ -303,15 +303,15 @@ static int pack(const struct settings *settings)
 
     if (report_begin(&report, settings->report, NULL, 0, settings->archive, &err))
         return message_failure(&err);
-    code = describe(settings, &asked);
-    pack_options = options_of(settings, &asked, &report);
+    code = describe(settings, &requested);
+    pack_options = options_of(settings, &requested, &report);
     if (code)
         sb_fail_memory(&err);
     else
         code = sb_pack(settings->archive, settings->inputs, settings->input_count, &pack_options,
                        &counts, &err);
     message_progress_end();
-    sb_buf_release(&asked);
+    sb_buf_release(&requested);
     if (!code)
         report_summary(&report, settings->archive, "archive");
     report_finish(&report);

@@ -171,8 +171,8 @@ static enum sb_code unpack_members(struct work *work, struct sb_error *err)
 
     for (size_t i = 0; !code && work->choice && i < work->path_count; i++) {
         if (sb_choice_unmatched(work->choice, i))
-            sb_tell(&work->notify, SB_PROBLEM, "missing", work->paths[i],
-                    "no such file or directory in the archive");
+            sb_report(&work->notify, SB_PROBLEM, "missing", work->paths[i],
+                      "no such file or directory in the archive");
     }
     return code;
 }

@@ -235,7 +235,7 @@ static enum sb_code verify_one(void *context, const char *path, const char *name
     add_result(one->run, &result, &cache);
     /* The others of several are not concerned. */
     if (name && code && (code == SB_FORMAT || code == SB_CHANGED || !sb_ends_work(err))) {
-        sb_tell(&one->run->notify, SB_PROBLEM, "cache", NULL, "%s", err->text);
+        sb_report(&one->run->notify, SB_PROBLEM, "cache", NULL, "%s", err->text);
         code = SB_OK;
     }
     return code;

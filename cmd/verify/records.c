@@ -104,9 +104,9 @@ static void summarize(struct verify_run *run)
     if (run->settings->records.repair_to)
         summarize_repair(&run->settings->records, result);
     if (result->incomplete)
-        sb_tell(&run->notify, SB_PROBLEM, "incomplete", run->name,
-                "the records asked for have no certain number while shards are missing, "
-                "and were not looked at");
+        sb_report(&run->notify, SB_PROBLEM, "incomplete", run->name,
+                  "the records asked for have no certain number while shards are missing, "
+                  "and were not looked at");
     if (result->defects == 0)
         summarize_sound(run);
     else

@@ -81,10 +81,10 @@ static void verify_summarize_progress(struct verify_run *run)
         message_note("%s: the time was over, and %" PRId64 " units are left", run->name,
                      progress->units_due - progress->units_read);
     if (progress->known_bad > 0)
-        sb_tell(&run->notify, SB_PROBLEM, "known", run->name,
-                "%" PRId64 " %s in which an earlier run found damage %s not been read again",
-                progress->known_bad, progress->known_bad == 1 ? "unit" : "units",
-                progress->known_bad == 1 ? "has" : "have");
+        sb_report(&run->notify, SB_PROBLEM, "known", run->name,
+                  "%" PRId64 " %s in which an earlier run found damage %s not been read again",
+                  progress->known_bad, progress->known_bad == 1 ? "unit" : "units",
+                  progress->known_bad == 1 ? "has" : "have");
     note_pace(run);
 }
 

@@ -15,7 +15,7 @@ struct account {
     const char *name;
     int64_t id;
     char *record; /* the strings, name among them */
-    size_t room;
+    size_t capacity;
     bool found;
 };
 
@@ -31,7 +31,7 @@ static int find_user(struct account *account, const char *name, int64_t id)
     if (!file)
         return errno;
     do {
-        error = fgetpwent_r(file, &passwd, account->record, account->room, &found);
+        error = fgetpwent_r(file, &passwd, account->record, account->capacity, &found);
         account->found = !error && (name ? strcmp(passwd.pw_name, name) == 0 : passwd.pw_uid == id);
     } while (!error && !account->found);
     fclose(file);
@@ -51,7 +51,7 @@ static int find_group(struct account *account, const char *name, int64_t id)
     if (!file)
         return errno;
     do {
-        error = fgetgrent_r(file, &group, account->record, account->room, &found);
+        error = fgetgrent_r(file, &group, account->record, account->capacity, &found);
         account->found = !error && (name ? strcmp(group.gr_name, name) == 0 : group.gr_gid == id);
     } while (!error && !account->found);
     fclose(file);
@@ -67,8 +67,8 @@ static int find_group(struct account *account, const char *name, int64_t id)
 static int find_user(struct account *account, const char *name, int64_t id)
 {
     struct passwd passwd, *found = NULL;
-    int error = name ? getpwnam_r(name, &passwd, account->record, account->room, &found)
-                     : getpwuid_r((uid_t)id, &passwd, account->record, account->room, &found);
+    int error = name ? getpwnam_r(name, &passwd, account->record, account->capacity, &found)
+                     : getpwuid_r((uid_t)id, &passwd, account->record, account->capacity, &found);
 
     account->found = found;
     if (found) {
@@ -81,8 +81,8 @@ static int find_user(struct account *account, const char *name, int64_t id)
 static int find_group(struct account *account, const char *name, int64_t id)
 {
     struct group group, *found = NULL;
-    int error = name ? getgrnam_r(name, &group, account->record, account->room, &found)
-                     : getgrgid_r((gid_t)id, &group, account->record, account->room, &found);
+    int error = name ? getgrnam_r(name, &group, account->record, account->capacity, &found)
+                     : getgrgid_r((gid_t)id, &group, account->record, account->capacity, &found);
 
     account->found = found;
     if (found) {
@@ -100,10 +100,10 @@ static bool find(struct account *account, enum sb_owner which, const char *name,
     int error = ERANGE;
 
     *account = (struct account){0};
-    for (size_t room = RECORD_SIZE; error == ERANGE && room <= RECORD_MOST; room *= 2) {
+    for (size_t capacity = RECORD_SIZE; error == ERANGE && capacity <= RECORD_MOST; capacity *= 2) {
         free(account->record);
-        account->room = room;
-        account->record = malloc(room);
+        account->capacity = capacity;
+        account->record = malloc(capacity);
         if (!account->record)
             return false;
         error = which == SB_USER ? find_user(account, name, id) : find_group(account, name, id);
@@ -111,13 +111,13 @@ static bool find(struct account *account, enum sb_owner which, const char *name,
     return account->found;
 }
 
-bool sb_account_name(enum sb_owner which, int64_t id, char *name, size_t room)
+bool sb_account_name(enum sb_owner which, int64_t id, char *name, size_t capacity)
 {
     struct account account;
     bool found = find(&account, which, NULL, id);
 
     if (found)
-        snprintf(name, room, "%s", account.name);
+        snprintf(name, capacity, "%s", account.name);
     free(account.record);
     return found;
 }

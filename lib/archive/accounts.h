@@ -13,7 +13,7 @@
 enum sb_owner { SB_USER, SB_GROUP };
 
 /* False where there is none. A longer name is cut. */
-bool sb_account_name(enum sb_owner which, int64_t id, char *name, size_t room);
+bool sb_account_name(enum sb_owner which, int64_t id, char *name, size_t capacity);
 bool sb_account_id(enum sb_owner which, const char *name, int64_t *id);
 
 #endif

@@ -149,13 +149,13 @@ static enum sb_code read_once(struct sb_content *content, const struct sb_entry 
 }
 
 enum sb_code sb_content_read(struct sb_content *content, struct sb_entry *entry, void *data,
-                             size_t room, bool check, struct sb_error *err)
+                             size_t capacity, bool check, struct sb_error *err)
 {
     for (unsigned followed = 0;; followed++) {
         bool checked = check && (entry->has & SB_HAS_CRC);
         enum sb_code code;
 
-        if (entry->size > (int64_t)room)
+        if (entry->size > (int64_t)capacity)
             return SB_LIMIT;
         code = read_once(content, entry, data, checked, err);
         if (!code && (checked || !sb_content_moved(content, entry)))

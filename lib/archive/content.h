@@ -47,7 +47,7 @@ enum sb_code sb_content_find(struct sb_content *content, struct sb_entry *entry,
  * a wrong checksum, and as sb_content_find.
  */
 enum sb_code sb_content_read(struct sb_content *content, struct sb_entry *entry, void *data,
-                             size_t room, bool check, struct sb_error *err) SB_CHECKED;
+                             size_t capacity, bool check, struct sb_error *err) SB_CHECKED;
 
 /*
  * Feeds bytes to `each`, in blocks of at most 1 MiB: `size` of them behind the first `skip`, which

@@ -257,8 +257,8 @@ static void deliver(struct sb_rows *batch, struct sb_row *row, struct sb_entry *
 }
 
 /* Was this directory just delivered with its row? Then what implies it says nothing new. */
-static bool already_said(struct sb_cursor *cursor, const struct sb_row *row,
-                         const struct sb_entry *entry)
+static bool already_reported(struct sb_cursor *cursor, const struct sb_row *row,
+                             const struct sb_entry *entry)
 {
     return row->implied && cursor->any_dir &&
            sb_compare_bytes(entry->path, entry->path_size, cursor->last_dir.data,
@@ -289,7 +289,7 @@ static enum sb_code next_in_order(struct sb_cursor *cursor, struct sb_entry *ent
         deliver(&cursor->streams[i].batch, heads[i], entry);
         if (!cursor->shallow || entry->type != SB_DIR)
             return SB_OK;
-        if (already_said(cursor, heads[i], entry))
+        if (already_reported(cursor, heads[i], entry))
             continue;
         cursor->any_dir = true;
         return sb_buf_set(&cursor->last_dir, entry->path, entry->path_size) ? sb_fail_memory(err)
@@ -396,8 +396,8 @@ static enum sb_code fill_by_row(struct sb_cursor *cursor, enum sb_statement whic
 }
 
 /* One yes or no of a statement without parameters. */
-static enum sb_code ask(struct sb_cursor *cursor, enum sb_statement which, bool *out,
-                        struct sb_error *err)
+static enum sb_code read_flag(struct sb_cursor *cursor, enum sb_statement which, bool *out,
+                              struct sb_error *err)
 {
     sqlite3_stmt *statement;
     enum sb_code code = sb_archive_statement(cursor->archive, which, &statement, err);
@@ -427,9 +427,9 @@ static enum sb_code next_phase(struct sb_cursor *cursor, struct sb_error *err)
             plain = cursor->phase != ODD_FILES || !cursor->odd_seen;
         } else if (cursor->phase == ODD_FILES) {
             if (cursor->files)
-                code = ask(cursor, SB_FILE_ENDS, &plain, err);
+                code = read_flag(cursor, SB_FILE_ENDS, &plain, err);
         } else if (cursor->dirs) {
-            code = ask(cursor, SB_DIR_ENDS, &plain, err);
+            code = read_flag(cursor, SB_DIR_ENDS, &plain, err);
         }
     }
     return code;
@@ -557,7 +557,7 @@ static enum sb_code fill_by_address(struct sb_cursor *cursor, struct sb_error *e
         return fill_by_row(cursor, SB_ADDRESS_SORTED, false, err);
     /* NULL sorts before every number, so the scan begins behind it. */
     if (cursor->all_shards && cursor->key.shard == INT64_MIN) {
-        code = ask(cursor, SB_ADDRESS_ENDS, &first_known, err);
+        code = read_flag(cursor, SB_ADDRESS_ENDS, &first_known, err);
         cursor->odd_seen = !first_known;
     }
     if (!code)

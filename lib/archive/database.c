@@ -310,7 +310,7 @@ static int open_immutable(sqlite3 **out, const char *file)
     char *uri;
     int rc;
 
-    if (sb_journal_stands(file))
+    if (sb_journal_is_pending(file))
         return SQLITE_CANTOPEN;
     uri = immutable_uri(file);
     if (!uri)
@@ -366,7 +366,7 @@ static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_e
         return sb_fail(err, SB_FORMAT, "%s: not a Barecat archive (no SQLite index)", file);
     if (sb_unlocked_is_cause(db))
         return sb_fail_without_locks(err, file);
-    if (sb_database_is_unlocked(db) && sb_journal_stands(file))
+    if (sb_database_is_unlocked(db) && sb_journal_is_pending(file))
         return sb_fail(
             err, SB_SYSTEM,
             "%s: another process is changing it, or was interrupted, which cannot be "
@@ -375,7 +375,7 @@ static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_e
             file);
     if (sb_journal_vet(file, err))
         return err->code;
-    if (sb_journal_stands(file))
+    if (sb_journal_is_pending(file))
         return sb_fail(err, SB_SYSTEM,
                        "%s: an interrupted change must be rolled back first, and that cannot be "
                        "done here (%s); open it once where it can be written",

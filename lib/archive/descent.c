@@ -29,7 +29,7 @@ struct sb_descent {
     struct sb_buf path;  /* of the present directory */
     struct sb_buf child; /* path of the step's entry */
     struct level *levels;
-    size_t depth, room;
+    size_t depth, capacity;
     bool entering; /* the last step entered a directory */
     bool skipping; /* and its contents are not wanted */
 };
@@ -106,7 +106,8 @@ static enum sb_code look_ahead(struct sb_descent *descent, struct sb_error *err)
 static enum sb_code push(struct sb_descent *descent, const struct sb_step *step,
                          struct sb_error *err)
 {
-    if (sb_grow(&descent->levels, &descent->room, descent->depth, sizeof(*descent->levels), err))
+    if (sb_grow(&descent->levels, &descent->capacity, descent->depth, sizeof(*descent->levels),
+                err))
         return err->code;
     descent->levels[descent->depth++] =
         (struct level){.entry = step->entry, .parent = descent->path.size, .last = step->last};

@@ -155,7 +155,7 @@ bool sb_journal_is_cause(struct sqlite3 *db)
            sqlite3_system_errno(db) == EEXIST;
 }
 
-static enum sb_code fail_stranger(const char *name, struct sb_error *err)
+static enum sb_code fail_not_ours(const char *name, struct sb_error *err)
 {
     return sb_fail(err, SB_EXISTS,
                    "%s: in the way, and SQLite would take it for its own; move it away", name);
@@ -178,7 +178,7 @@ static enum sb_code look_beside(const char *file, size_t kind, char **name, bool
         return SB_OK;
     *there = true;
     if (fd < 0 || read_start(fd, start))
-        code = errno == EEXIST ? fail_stranger(*name, err) : sb_fail_errno(err, errno, "%s", *name);
+        code = errno == EEXIST ? fail_not_ours(*name, err) : sb_fail_errno(err, errno, "%s", *name);
     if (fd >= 0)
         close(fd);
     return code;
@@ -195,7 +195,7 @@ enum sb_code sb_journal_fail(const char *file, struct sb_error *err)
 
         code = look_beside(file, i, &name, &there, start, err);
         if (code == SB_OK && there && !kinds[i].is(start))
-            code = fail_stranger(name, err);
+            code = fail_not_ours(name, err);
         free(name);
     }
     return code ? code : sb_fail(err, SB_SYSTEM, "%s: cannot be opened", file);
@@ -218,7 +218,7 @@ enum sb_code sb_journal_vet(const char *file, struct sb_error *err)
     enum sb_code code;
     char *archive;
 
-    if (!sb_journal_stands(file))
+    if (!sb_journal_is_pending(file))
         return SB_OK;
     archive = strndup(file, sb_index_base_size(file));
     code = archive ? sb_look_at(file, &look, err) : sb_fail_memory(err);
@@ -241,7 +241,7 @@ enum sb_code sb_journal_refuse(const char *file, struct sb_error *err)
 
         code = look_beside(file, i, &name, &there, start, err);
         if (code == SB_OK && there && !kinds[i].is(start))
-            code = fail_stranger(name, err);
+            code = fail_not_ours(name, err);
         else if (code == SB_OK && there && start[0] != 0)
             code = sb_fail(err, SB_LOCKED,
                            "%s: a journal stands where the new index is to be; end its writer, or "
@@ -252,7 +252,7 @@ enum sb_code sb_journal_refuse(const char *file, struct sb_error *err)
     return code;
 }
 
-bool sb_journal_stands(const char *file)
+bool sb_journal_is_pending(const char *file)
 {
     struct sb_error ignored;
 

@@ -44,6 +44,6 @@ enum sb_code sb_journal_refuse(const char *file, struct sb_error *err) SB_CHECKE
 enum sb_code sb_journal_vet(const char *file, struct sb_error *err) SB_CHECKED;
 
 /* Would it be refused, or can that not be told? */
-bool sb_journal_stands(const char *file);
+bool sb_journal_is_pending(const char *file);
 
 #endif

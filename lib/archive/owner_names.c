@@ -78,7 +78,8 @@ static enum sb_code load_row(struct sb_owner_names *names, sqlite3_stmt *row, en
         return SB_OK;
     key += strlen(key_begins[which]);
     id = strtoll(key, &end, 10);
-    return end == key || *end ? SB_OK : sb_owner_names_tell(names, which, id, name, notify, err);
+    return end == key || *end ? SB_OK
+                              : sb_owner_names_add_or_warn(names, which, id, name, notify, err);
 }
 
 enum sb_code sb_owner_names_load(struct sb_owner_names *names, struct sqlite3 *db,
@@ -109,17 +110,17 @@ enum sb_code sb_owner_names_of(struct sb_owner_names *names, struct sb_archive *
     return sb_owner_names_load(names, sb_archive_database(archive), notify, err);
 }
 
-enum sb_code sb_owner_names_tell(struct sb_owner_names *names, enum sb_owner which, int64_t id,
-                                 const char *name, const struct sb_notify *notify,
-                                 struct sb_error *err)
+enum sb_code sb_owner_names_add_or_warn(struct sb_owner_names *names, enum sb_owner which,
+                                        int64_t id, const char *name,
+                                        const struct sb_notify *notify, struct sb_error *err)
 {
     bool kept;
     enum sb_code code = sb_owner_names_add(names, which, id, name, &kept, err);
 
     if (!code && !kept)
-        sb_tell(notify, SB_WARNING, "owner", name, "is not kept as the name of %s %" PRId64 "%s",
-                which == SB_USER ? "user" : "group", id,
-                sb_owner_name(names, which, id) ? ", which has another" : ": there are too many");
+        sb_report(notify, SB_WARNING, "owner", name, "is not kept as the name of %s %" PRId64 "%s",
+                  which == SB_USER ? "user" : "group", id,
+                  sb_owner_name(names, which, id) ? ", which has another" : ": there are too many");
     return code;
 }
 

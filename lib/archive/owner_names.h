@@ -43,9 +43,10 @@ enum sb_code sb_owner_names_add(struct sb_owner_names *names, enum sb_owner whic
                                 const char *name, bool *kept, struct sb_error *err) SB_CHECKED;
 
 /* The same; a name that is not kept is told as a warning. */
-enum sb_code sb_owner_names_tell(struct sb_owner_names *names, enum sb_owner which, int64_t id,
-                                 const char *name, const struct sb_notify *notify,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_owner_names_add_or_warn(struct sb_owner_names *names, enum sb_owner which,
+                                        int64_t id, const char *name,
+                                        const struct sb_notify *notify,
+                                        struct sb_error *err) SB_CHECKED;
 
 /* All that an index has, whose table config is there; and those of an archive of any kind. */
 enum sb_code sb_owner_names_load(struct sb_owner_names *names, struct sqlite3 *db,

@@ -108,7 +108,7 @@ struct sb_row {
 
 struct sb_rows {
     struct sb_row *rows;
-    size_t count, room;
+    size_t count, capacity;
     size_t at;           /* the next to deliver */
     size_t limit;        /* rows to fetch; grows from batch to batch */
     uint32_t generation; /* of the index that they were fetched from */

@@ -211,7 +211,7 @@ enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bo
 {
     struct sb_row *row;
 
-    if (sb_grow(&batch->rows, &batch->room, batch->count, sizeof(*row), err))
+    if (sb_grow(&batch->rows, &batch->capacity, batch->count, sizeof(*row), err))
         return err->code;
     row = &batch->rows[batch->count];
     row->entry = *entry;

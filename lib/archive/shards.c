@@ -285,10 +285,10 @@ static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_
                                 int64_t size, sb_each_block *each, void *context,
                                 struct sb_error *err)
 {
-    int64_t room = size < BLOCK_BYTES ? size : BLOCK_BYTES, take;
+    int64_t capacity = size < BLOCK_BYTES ? size : BLOCK_BYTES, take;
     struct sb_file *file;
     enum sb_code code;
-    void *block = malloc((size_t)room);
+    void *block = malloc((size_t)capacity);
     bool hole;
 
     if (!block)
@@ -298,8 +298,8 @@ static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_
         goto out;
     for (; size > 0 && !code; size -= take, offset += take) {
         take = sb_run_length(file->fd, &file->st, offset, &hole);
-        if (!hole && take > room)
-            take = room;
+        if (!hole && take > capacity)
+            take = capacity;
         if (take > size)
             take = size;
         code = sb_heed_interrupt(err);

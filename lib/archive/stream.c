@@ -26,8 +26,8 @@ void sb_stream_release(struct sb_stream *stream)
 }
 
 /* The least path greater than this one is the same with a NUL behind it. */
-static enum sb_code go_behind(struct sb_stream *stream, const char *path, size_t size,
-                              struct sb_error *err)
+static enum sb_code go_past(struct sb_stream *stream, const char *path, size_t size,
+                            struct sb_error *err)
 {
     if (sb_buf_set(&stream->low, path, size) || sb_buf_add_char(&stream->low, '\0'))
         return sb_fail_memory(err);
@@ -93,7 +93,7 @@ enum sb_code sb_stream_fill(struct sb_stream *stream, struct sb_error *err)
         if (!code)
             code = sb_rows_add(&stream->batch, &entry, false, err);
         if (!code)
-            code = go_behind(stream, entry.path, entry.path_size, err);
+            code = go_past(stream, entry.path, entry.path_size, err);
     }
     sqlite3_reset(statement);
     return code == SB_END ? SB_OK : code;
@@ -151,7 +151,7 @@ static enum sb_code take_child(struct sb_stream *stream, sqlite3_stmt *statement
     if (!code && sb_buf_set(&stream->position, name, size))
         code = sb_fail_memory(err);
     if (!code)
-        code = go_behind(stream, entry->path, entry->path_size, err);
+        code = go_past(stream, entry->path, entry->path_size, err);
     return code;
 }
 

@@ -32,7 +32,7 @@ enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err)
 static bool was_written_meanwhile(const struct sb_archive *archive)
 {
     return sb_archive_generation(archive) != archive->begun_at ||
-           sb_journal_stands(archive->index_path);
+           sb_journal_is_pending(archive->index_path);
 }
 
 enum sb_code sb_archive_end(struct sb_archive *archive, enum sb_code code, struct sb_error *err)

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /* Bytes that a piece of `size` may become. */
-#define SB_BASE64_ROOM(size)       (((size) + 2) / 3 * 4 + 4)
-#define SB_BASE64_BYTES_ROOM(size) ((size) / 4 * 3 + 3)
+#define SB_BASE64_CAPACITY(size)       (((size) + 2) / 3 * 4 + 4)
+#define SB_BASE64_BYTES_CAPACITY(size) ((size) / 4 * 3 + 3)
 
 struct sb_base64 {
     uint32_t bits; /* that wait for more */

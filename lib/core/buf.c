@@ -19,23 +19,23 @@ void sb_buf_clear(struct sb_buf *buf)
 
 enum sb_code sb_buf_reserve(struct sb_buf *buf, size_t more)
 {
-    size_t need, room;
+    size_t need, capacity;
     char *data;
 
     if (__builtin_add_overflow(buf->size, more, &need) || __builtin_add_overflow(need, 1, &need))
         return SB_NOMEM;
-    if (need <= buf->room)
+    if (need <= buf->capacity)
         return SB_OK;
-    room = buf->room < 32 ? 32 : buf->room;
-    while (room < need) {
-        if (__builtin_mul_overflow(room, 2, &room))
+    capacity = buf->capacity < 32 ? 32 : buf->capacity;
+    while (capacity < need) {
+        if (__builtin_mul_overflow(capacity, 2, &capacity))
             return SB_NOMEM;
     }
-    data = realloc(buf->data, room);
+    data = realloc(buf->data, capacity);
     if (!data)
         return SB_NOMEM;
     buf->data = data;
-    buf->room = room;
+    buf->capacity = capacity;
     buf->data[buf->size] = '\0';
     return SB_OK;
 }
@@ -91,12 +91,12 @@ void sb_buf_cut(struct sb_buf *buf, size_t size)
         buf->data[size] = '\0';
 }
 
-enum sb_code sb_grow(void *array, size_t *room, size_t count, size_t size, struct sb_error *err)
+enum sb_code sb_grow(void *array, size_t *capacity, size_t count, size_t size, struct sb_error *err)
 {
-    size_t more = *room ? *room : ELEMENTS / 2;
+    size_t more = *capacity ? *capacity : ELEMENTS / 2;
     void *grown;
 
-    if (count < *room)
+    if (count < *capacity)
         return SB_OK;
     do {
         more *= 2;
@@ -106,6 +106,6 @@ enum sb_code sb_grow(void *array, size_t *room, size_t count, size_t size, struc
     if (!grown)
         return sb_fail_memory(err);
     memcpy(array, &grown, sizeof(grown));
-    *room = more;
+    *capacity = more;
     return SB_OK;
 }

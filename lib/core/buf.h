@@ -15,7 +15,7 @@
 struct sb_buf {
     char *data; /* NULL while nothing was ever added */
     size_t size;
-    size_t room; /* bytes allocated, the NUL's included */
+    size_t capacity; /* bytes allocated, the NUL's included */
 };
 
 void sb_buf_release(struct sb_buf *buf);
@@ -43,7 +43,7 @@ void sb_buf_cut(struct sb_buf *buf, size_t size);
  * least twice as much as there was. array: where its address is; it is as it was at SB_NOMEM. What
  * is new is not set.
  */
-enum sb_code sb_grow(void *array, size_t *room, size_t count, size_t size,
+enum sb_code sb_grow(void *array, size_t *capacity, size_t count, size_t size,
                      struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -62,8 +62,8 @@ enum sb_code sb_fail_memory(struct sb_error *err)
     return sb_fail(err, SB_NOMEM, "out of memory");
 }
 
-void sb_tell(const struct sb_notify *notify, enum sb_level level, const char *kind,
-             const char *subject, const char *format, ...)
+void sb_report(const struct sb_notify *notify, enum sb_level level, const char *kind,
+               const char *subject, const char *format, ...)
 {
     char text[1024];
     va_list args;

@@ -102,7 +102,7 @@ struct sb_problem_counter {
 void sb_count_problems(struct sb_problem_counter *counter, const struct sb_notify *to,
                        int64_t *problems);
 
-void sb_tell(const struct sb_notify *notify, enum sb_level level, const char *kind,
-             const char *subject, const char *format, ...) SB_PRINTF(5, 6);
+void sb_report(const struct sb_notify *notify, enum sb_level level, const char *kind,
+               const char *subject, const char *format, ...) SB_PRINTF(5, 6);
 
 #endif

@@ -26,7 +26,7 @@ enum sb_code sb_events_add(struct sb_events *events, enum sb_level level, const 
     return SB_OK;
 }
 
-void sb_events_tell(struct sb_events *events, const struct sb_notify *notify)
+void sb_events_report(struct sb_events *events, const struct sb_notify *notify)
 {
     const char *at = events->text.data;
     const char *end;
@@ -39,7 +39,7 @@ void sb_events_tell(struct sb_events *events, const struct sb_notify *notify)
         const char *subject = kind + strlen(kind) + 1;
         const char *text = subject + strlen(subject) + 1;
 
-        sb_tell(notify, (enum sb_level)(*at - '0'), kind, subject, "%s", text);
+        sb_report(notify, (enum sb_level)(*at - '0'), kind, subject, "%s", text);
         at = text + strlen(text) + 1;
     }
     sb_buf_clear(&events->text);

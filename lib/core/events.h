@@ -14,11 +14,11 @@ struct sb_events {
 
 void sb_events_release(struct sb_events *events);
 
-/* As sb_tell, with the text as it is. The strings are copied; SB_NOMEM is the only failure. */
+/* As sb_report, with the text as it is. The strings are copied; SB_NOMEM is the only failure. */
 enum sb_code sb_events_add(struct sb_events *events, enum sb_level level, const char *kind,
                            const char *subject, const char *text, struct sb_error *err) SB_CHECKED;
 
 /* Tells them, in order, and forgets them. */
-void sb_events_tell(struct sb_events *events, const struct sb_notify *notify);
+void sb_events_report(struct sb_events *events, const struct sb_notify *notify);
 
 #endif

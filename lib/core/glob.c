@@ -234,7 +234,7 @@ struct rule {
 struct sb_filter {
     struct rule *rules;
     size_t count;
-    size_t room;
+    size_t capacity;
 };
 
 struct sb_filter *sb_filter_new(void)
@@ -275,7 +275,7 @@ static enum sb_code add_rule(struct sb_filter *filter, bool include, const char 
     }
     deep = strstr(pattern, "**") != NULL;
     rule.whole = rule.anchored || deep || memchr(pattern, '/', size) != NULL;
-    if (sb_grow(&filter->rules, &filter->room, filter->count, sizeof(rule), &ignored))
+    if (sb_grow(&filter->rules, &filter->capacity, filter->count, sizeof(rule), &ignored))
         return SB_NOMEM;
     if (asprintf(&rule.pattern, "%s%.*s", rule.whole && !rule.anchored ? "**/" : "", (int)size,
                  pattern) < 0)
@@ -312,10 +312,10 @@ static enum sb_code add_lines(struct sb_filter *filter, bool include, FILE *file
     enum sb_code code = SB_OK;
     unsigned long number = 0;
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     ssize_t length;
 
-    while (!code && (errno = 0, length = getline(&line, &room, file)) >= 0) {
+    while (!code && (errno = 0, length = getline(&line, &capacity, file)) >= 0) {
         number++;
         if (length && line[length - 1] == '\n')
             line[--length] = '\0';

@@ -20,7 +20,7 @@ struct sb_list {
     bool must_name;      /* something, before it ends */
     const char *what;    /* for messages */
     char *data;          /* room bytes, and one for the NUL of the last name */
-    size_t room;         /* without that one */
+    size_t capacity;     /* without that one */
     size_t begin;        /* of what was not yet given out */
     size_t scanned;      /* no end of a name stands before this place */
     size_t size;         /* end of what was read */
@@ -41,8 +41,8 @@ enum sb_code sb_list_open(struct sb_list **out, const char *path, char end, stru
     list->what = is_stdin ? "standard input" : list->name;
     list->end = end;
     list->owns_fd = !is_stdin;
-    list->room = BLOCK_SIZE;
-    list->data = malloc(list->room + 1);
+    list->capacity = BLOCK_SIZE;
+    list->data = malloc(list->capacity + 1);
     list->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (!list->data)
         sb_fail_memory(err);
@@ -66,9 +66,9 @@ void sb_list_free(struct sb_list *list)
 }
 
 /* Makes room behind what was read, by moving it to the front or by growing. */
-static enum sb_code make_room(struct sb_list *list, struct sb_error *err)
+static enum sb_code make_space(struct sb_list *list, struct sb_error *err)
 {
-    size_t room = list->room * 2;
+    size_t capacity = list->capacity * 2;
     char *data;
 
     if (list->begin > 0) {
@@ -77,16 +77,16 @@ static enum sb_code make_room(struct sb_list *list, struct sb_error *err)
         list->scanned -= list->begin;
         list->begin = 0;
     }
-    if (list->size < list->room)
+    if (list->size < list->capacity)
         return SB_OK;
     if (list->size > SB_LIST_NAME_MAX)
         return sb_fail(err, SB_LIMIT, "%s: a name of more than %d bytes; are names ended by %s?",
                        list->what, SB_LIST_NAME_MAX, list->end ? "newlines" : "NULs");
-    data = realloc(list->data, room + 1);
+    data = realloc(list->data, capacity + 1);
     if (!data)
         return sb_fail_memory(err);
     list->data = data;
-    list->room = room;
+    list->capacity = capacity;
     return SB_OK;
 }
 
@@ -110,12 +110,12 @@ static enum sb_code read_more(struct sb_list *list, struct sb_error *err)
     unsigned tries = 0;
     ssize_t got;
 
-    if (make_room(list, err))
+    if (make_space(list, err))
         return err->code;
     for (;;) {
         if (wait_for_input(list, &tries, err))
             return err->code;
-        got = read(list->fd, list->data + list->size, list->room - list->size);
+        got = read(list->fd, list->data + list->size, list->capacity - list->size);
         if (got >= 0)
             break;
         if ((errno != EINTR && errno != EAGAIN) || !sb_may_try_again(&tries))

@@ -55,7 +55,7 @@ static struct sb_open_slot *find_open(struct sb_open_files *files, uint32_t numb
 }
 
 /* A free slot, or the one that was not used for longest. */
-static struct sb_open_slot *find_room(struct sb_open_files *files)
+static struct sb_open_slot *find_free(struct sb_open_files *files)
 {
     struct sb_open_slot *oldest = &files->slots[0];
 
@@ -94,7 +94,7 @@ void sb_open_files_keep(struct sb_open_files *files, uint32_t number, uint32_t g
 
     pthread_mutex_lock(&files->lock);
     if (!find_open(files, number, generation)) {
-        slot = find_room(files);
+        slot = find_free(files);
         surplus = slot->file;
         *slot = (struct sb_open_slot){.file = sb_file_ref(file),
                                       .number = number,

@@ -121,8 +121,8 @@ static enum sb_code read_target(struct catalog *catalog, struct sb_member *membe
         if (sb_buf_add(&catalog->text, data, size))
             return sb_fail_memory(err);
         if (catalog->text.size > TARGET_MAX) {
-            sb_tell(catalog->options->notify, SB_PROBLEM, "link", member->entry.path,
-                    "left out: its target is longer than %d bytes", TARGET_MAX);
+            sb_report(catalog->options->notify, SB_PROBLEM, "link", member->entry.path,
+                      "left out: its target is longer than %d bytes", TARGET_MAX);
             return SB_END;
         }
     }
@@ -191,7 +191,7 @@ static enum sb_code take(struct catalog *catalog, struct sb_member *member, stru
     entry->path = name;
     entry->path_size = size;
     if (member->special) {
-        sb_tell(options->notify, SB_WARNING, "special", name, "left out: a %s", member->special);
+        sb_report(options->notify, SB_WARNING, "special", name, "left out: a %s", member->special);
         return SB_OK;
     }
     settle_metadata(entry);
@@ -260,8 +260,8 @@ static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sq
     if (catalog->options->wanted)
         catalog->result->links_left = true;
     else
-        sb_tell(catalog->options->notify, SB_PROBLEM, "link", path,
-                "left out: a hard link to '%s', which does not come before it", target);
+        sb_report(catalog->options->notify, SB_PROBLEM, "link", path,
+                  "left out: a hard link to '%s', which does not come before it", target);
     return SB_OK;
 }
 
@@ -327,8 +327,8 @@ static enum sb_code drop_superseded(struct catalog *catalog, struct sb_error *er
                       " WHERE later.path = this.path AND later.rowid > this.rowid)",
                       &count, err);
     if (!code && count > 0)
-        sb_tell(catalog->options->notify, SB_NOTE, "duplicate", catalog->source->name,
-                "%" PRId64 " members are superseded by later ones of the same name", count);
+        sb_report(catalog->options->notify, SB_NOTE, "duplicate", catalog->source->name,
+                  "%" PRId64 " members are superseded by later ones of the same name", count);
     return code;
 }
 
@@ -404,8 +404,8 @@ static enum sb_code settle_conflicts(struct catalog *catalog, struct sb_error *e
     while (sb_database_row(rows, &code, err)) {
         const char *path = (const char *)sqlite3_column_text(rows, 1);
 
-        sb_tell(catalog->options->notify, SB_PROBLEM, "conflict", path,
-                "left out: a file whose name is a directory's too");
+        sb_report(catalog->options->notify, SB_PROBLEM, "conflict", path,
+                  "left out: a file whose name is a directory's too");
         code = uncount(lessen, path, (size_t)sqlite3_column_bytes(rows, 1),
                        sqlite3_column_int64(rows, 2), err);
         sqlite3_bind_int64(drop, 1, sqlite3_column_int64(rows, 0));

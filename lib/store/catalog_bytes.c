@@ -170,7 +170,7 @@ static enum sb_code fail_by_events(struct sb_events *events, struct sb_error *er
 
     err->code = SB_OK;
     if (events->text.size > 0)
-        sb_events_tell(events, &notify);
+        sb_events_report(events, &notify);
     if (err->code == SB_OK)
         sb_fail(err, SB_DAMAGED, "its bytes cannot be had");
     return err->code;

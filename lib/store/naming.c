@@ -44,8 +44,8 @@ static void say_what_goes(struct sb_naming *naming, const char *raw, size_t raw_
     if (raw_size == 0 || raw[0] != '/')
         return;
     naming->said = true;
-    sb_tell(naming->notify, SB_WARNING, "name", raw,
-            "the leading '/' is taken off this name, and off others like it");
+    sb_report(naming->notify, SB_WARNING, "name", raw,
+              "the leading '/' is taken off this name, and off others like it");
 }
 
 enum sb_code sb_naming_map(struct sb_naming *naming, const char *raw, size_t raw_size, bool is_dir,
@@ -60,7 +60,7 @@ enum sb_code sb_naming_map(struct sb_naming *naming, const char *raw, size_t raw
     if (sb_naming_clean(raw, raw_size, is_dir, &naming->text, &problem))
         return sb_fail_memory(err);
     if (problem) {
-        sb_tell(naming->notify, SB_PROBLEM, "name", raw, "left out: the name %s", problem);
+        sb_report(naming->notify, SB_PROBLEM, "name", raw, "left out: the name %s", problem);
         return SB_END;
     }
     if (!naming->said)

@@ -113,10 +113,10 @@ static enum sb_code check_set(const struct part *parts, size_t count, struct sb_
                           of, (int)parts->suffix_size, parts->suffix))
         return SB_NOMEM;
     if (runs > 0)
-        sb_tell(notify, SB_PROBLEM, "part", name->data,
-                "parts are missing: %s of %" PRId64 "; make them with --part=I/%" PRId64
-                ", then join all",
-                list->data, of, of);
+        sb_report(notify, SB_PROBLEM, "part", name->data,
+                  "parts are missing: %s of %" PRId64 "; make them with --part=I/%" PRId64
+                  ", then join all",
+                  list->data, of, of);
     return SB_OK;
 }
 

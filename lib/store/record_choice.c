@@ -397,7 +397,7 @@ enum sb_code sb_record_choice_spool(struct sb_record_choice *choice, struct sb_l
 
     while ((code = sb_record_choice_next(choice, &run, err)) != SB_END) {
         if (code == SB_INVALID) {
-            sb_tell(notify, SB_PROBLEM, "missing", subject, "%s", err->text);
+            sb_report(notify, SB_PROBLEM, "missing", subject, "%s", err->text);
             continue;
         }
         for (int64_t i = 0; !code && i < run.count; i++, run.first += run.step)

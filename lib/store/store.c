@@ -43,12 +43,12 @@ static void tell_of_archive(const struct sb_store *store)
 
     if (sb_archive_schema(store->input.archive) == SB_SCHEMA_NEWER) {
         sb_archive_version(store->input.archive, &major, &minor);
-        sb_tell(notify, SB_WARNING, "newer", path,
-                "schema %d.%d is newer than this program, which may not show all of it", major,
-                minor);
+        sb_report(notify, SB_WARNING, "newer", path,
+                  "schema %d.%d is newer than this program, which may not show all of it", major,
+                  minor);
     }
     if (sb_archive_is_unlocked(store->input.archive))
-        sb_tell(notify, SB_NOTE, "unlocked", path, SB_UNLOCKED_NOTE);
+        sb_report(notify, SB_NOTE, "unlocked", path, SB_UNLOCKED_NOTE);
 }
 
 /* SB_CHANGED: what was looked at is another file by now. */

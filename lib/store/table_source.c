@@ -68,7 +68,7 @@ static enum sb_code next_run(struct table_source *source, struct sb_error *err)
     while ((code = sb_record_choice_next(source->choice, &source->run, err)) == SB_INVALID) {
         source->run.count = 0;
         if (!source->silent)
-            sb_tell(source->notify, SB_PROBLEM, "missing", source->base.name, "%s", err->text);
+            sb_report(source->notify, SB_PROBLEM, "missing", source->base.name, "%s", err->text);
     }
     return code;
 }
@@ -197,8 +197,8 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
         if (!code)
             code = make_member(source, &source->columns[source->next++], member, err);
         if (code == SB_DAMAGED && !source->silent)
-            sb_tell(source->notify, SB_PROBLEM, "damaged", base->name, "%s; left out%s", err->text,
-                    source->checked_count > 0 ? ", with all of its item" : "");
+            sb_report(source->notify, SB_PROBLEM, "damaged", base->name, "%s; left out%s",
+                      err->text, source->checked_count > 0 ? ", with all of its item" : "");
     }
     return code;
 }

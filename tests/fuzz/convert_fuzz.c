@@ -101,7 +101,7 @@ static enum sb_code load(struct sb_loader *loader, struct sb_member *member, str
         code = sb_loader_stream(loader, member, take, &taken, &events, err);
         REQUIRE(code != SB_OK || taken.size == member->entry.size || events.text.size);
     }
-    sb_events_tell(&events, &notify);
+    sb_events_report(&events, &notify);
     sb_events_release(&events);
     free(room);
     return code;

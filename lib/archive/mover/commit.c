@@ -26,7 +26,7 @@ struct range {
 enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_mover_file *from, uint32_t shard,
                            int64_t offset, struct sb_error *err)
 {
-    if (sb_grow(&mover->queue, &mover->queue_room, mover->queued, sizeof(*mover->queue), err))
+    if (sb_grow(&mover->queue, &mover->queue_capacity, mover->queued, sizeof(*mover->queue), err))
         return err->code;
     mover->queue[mover->queued++] = (struct move){.from = *from, .shard = shard, .offset = offset};
     return SB_OK;
@@ -285,7 +285,7 @@ static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number, struct
 {
     const struct mover_shard *known = &mover->shards[number];
     char *path = sb_mover_shard_path(mover, number, err);
-    enum sb_code code = path ? sb_note_stands(&mover->hold.note, err) : err->code;
+    enum sb_code code = path ? sb_note_confirm(&mover->hold.note, err) : err->code;
     struct stat st;
 
     if (path && code == SB_OK && lstat(path, &st) == 0 && st.st_dev == known->device &&

@@ -41,7 +41,7 @@ struct block {
     char *data;
     uint32_t crc32c; /* of a part */
     bool *damaged;   /* of each file */
-    size_t room;     /* of `damaged` */
+    size_t capacity; /* of `damaged` */
 };
 
 struct copying {
@@ -52,7 +52,7 @@ struct copying {
 };
 
 /* Does it go right behind a block of so many bytes that begins with `first`? */
-static bool goes_behind(const struct move *move, const struct move *first, int64_t size)
+static bool goes_after(const struct move *move, const struct move *first, int64_t size)
 {
     return move->shard == first->shard && move->offset == first->offset + size &&
            move->from.size <= BLOCK_BYTES - size;
@@ -65,7 +65,7 @@ static void take_files(struct copying *copying, struct block *block)
     do {
         block->size += queue[copying->next++].from.size;
     } while (copying->next < copying->mover->queued &&
-             goes_behind(&queue[copying->next], first, block->size));
+             goes_after(&queue[copying->next], first, block->size));
     block->count = copying->next - block->first;
 }
 
@@ -141,18 +141,18 @@ static enum sb_code read_files(struct sb_mover *mover, struct block *block, stru
     return code;
 }
 
-static enum sb_code make_room(struct block *block, struct sb_error *err)
+static enum sb_code make_space(struct block *block, struct sb_error *err)
 {
     bool *grown;
 
     if (!block->data)
         block->data = malloc((size_t)BLOCK_BYTES);
-    if (block->count > block->room) {
+    if (block->count > block->capacity) {
         grown = reallocarray(block->damaged, block->count, sizeof(*grown));
         if (!grown)
             return sb_fail_memory(err);
         block->damaged = grown;
-        block->room = block->count;
+        block->capacity = block->count;
     }
     return block->data ? SB_OK : sb_fail_memory(err);
 }
@@ -194,7 +194,7 @@ static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns, s
     struct block *block = slot;
     const struct move *first = &mover->queue[block->first];
     int64_t offset = first->offset + block->at;
-    enum sb_code code = make_room(block, err);
+    enum sb_code code = make_space(block, err);
 
     (void)turns;
     if (code)
@@ -222,41 +222,41 @@ static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns, s
     return code;
 }
 
-static bool was_told(const struct sb_mover *mover, int64_t row)
+static bool was_reported(const struct sb_mover *mover, int64_t row)
 {
-    for (size_t i = 0; i < mover->told_count; i++) {
-        if (mover->told[i] == row)
+    for (size_t i = 0; i < mover->reported_count; i++) {
+        if (mover->reported[i] == row)
             return true;
     }
     return false;
 }
 
-static enum sb_code note_told(struct sb_mover *mover, int64_t row, struct sb_error *err)
+static enum sb_code note_reported(struct sb_mover *mover, int64_t row, struct sb_error *err)
 {
-    if (!mover->told)
-        mover->told = calloc(SB_MOVER_FILES, sizeof(*mover->told));
-    if (!mover->told)
+    if (!mover->reported)
+        mover->reported = calloc(SB_MOVER_FILES, sizeof(*mover->reported));
+    if (!mover->reported)
         return sb_fail_memory(err);
-    if (mover->told_count == SB_MOVER_FILES)
-        mover->told_count = 0;
-    mover->told[mover->told_count++] = row;
+    if (mover->reported_count == SB_MOVER_FILES)
+        mover->reported_count = 0;
+    mover->reported[mover->reported_count++] = row;
     return SB_OK;
 }
 
-static enum sb_code tell_damaged(struct sb_mover *mover, const struct sb_mover_file *file,
-                                 struct sb_error *err)
+static enum sb_code report_damaged(struct sb_mover *mover, const struct sb_mover_file *file,
+                                   struct sb_error *err)
 {
     struct sb_buf name = {0};
     enum sb_code code;
 
-    if (was_told(mover, file->row))
+    if (was_reported(mover, file->row))
         return SB_OK;
-    code = note_told(mover, file->row, err);
+    code = note_reported(mover, file->row, err);
     if (code == SB_OK)
         code = sb_mover_name(mover, file->row, &name, err);
     if (code == SB_OK)
-        sb_tell(mover->options.notify, SB_PROBLEM, "checksum", name.data ? name.data : "",
-                "its bytes do not match its checksum; moved as they are");
+        sb_report(mover->options.notify, SB_PROBLEM, "checksum", name.data ? name.data : "",
+                  "its bytes do not match its checksum; moved as they are");
     sb_buf_release(&name);
     return code;
 }
@@ -272,7 +272,7 @@ static enum sb_code drain_part(struct copying *copying, const struct block *bloc
                           : sb_crc32c_combine(copying->crc32c, block->crc32c, block->size);
     if (block->at + block->size < file->size || !file->has_crc || copying->crc32c == file->crc32c)
         return SB_OK;
-    return tell_damaged(copying->mover, file, err);
+    return report_damaged(copying->mover, file, err);
 }
 
 static enum sb_code drain(void *context, void *slot, struct sb_error *err)
@@ -287,7 +287,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     else
         for (size_t i = 0; code == SB_OK && i < block->count; i++) {
             if (block->damaged[i])
-                code = tell_damaged(mover, &mover->queue[block->first + i].from, err);
+                code = report_damaged(mover, &mover->queue[block->first + i].from, err);
         }
     sb_count_up(&mover->moved, block->size);
     if (mover->options.progress)

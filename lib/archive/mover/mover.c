@@ -184,7 +184,7 @@ static enum sb_code count_shards(struct sb_mover *mover, struct sb_error *err)
 static enum sb_code look_at_shards(struct sb_mover *mover, struct sb_error *err)
 {
     uint32_t in_use;
-    enum sb_code code = sb_shard_count_standing(mover->db, mover->hold.path, &in_use, err);
+    enum sb_code code = sb_shard_count_existing(mover->db, mover->hold.path, &in_use, err);
 
     if (code == SB_OK)
         code = count_shards(mover, err);
@@ -297,7 +297,7 @@ void sb_mover_free(struct sb_mover *mover)
     sb_database_close(mover->db);
     sb_hold_drop(&mover->hold, !done);
     sb_buf_release(&mover->by_address);
-    free(mover->told);
+    free(mover->reported);
     free(mover->queue);
     free(mover->shards);
     free(mover);
@@ -375,7 +375,7 @@ static void take_extent(sqlite3_stmt *row, struct sb_mover_file *out)
 /* Adds rows of the statement, behind or before the extent at *key. */
 static enum sb_code fetch_some(struct sb_mover *mover, sqlite3_stmt *rows,
                                const struct sb_mover_file *key, struct sb_mover_file *extents,
-                               size_t room, size_t *count, struct sb_error *err)
+                               size_t capacity, size_t *count, struct sb_error *err)
 {
     int rc = SQLITE_DONE;
 
@@ -383,14 +383,14 @@ static enum sb_code fetch_some(struct sb_mover *mover, sqlite3_stmt *rows,
     sqlite3_bind_int64(rows, 2, key->offset);
     if (sqlite3_bind_parameter_count(rows) > 2)
         sqlite3_bind_int64(rows, 3, key->row);
-    while (*count < room && (rc = sqlite3_step(rows)) == SQLITE_ROW)
+    while (*count < capacity && (rc = sqlite3_step(rows)) == SQLITE_ROW)
         take_extent(rows, &extents[(*count)++]);
     sqlite3_reset(rows);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SB_OK : sb_database_fail(mover->db, err);
 }
 
 enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_mover_file *after,
-                            bool backwards, struct sb_mover_file *extents, size_t room,
+                            bool backwards, struct sb_mover_file *extents, size_t capacity,
                             size_t *count, struct sb_error *err)
 {
     const struct sb_mover_file beginning = {.offset = -1}, end = {.shard = SB_SHARD_MAX + 1};
@@ -400,9 +400,9 @@ enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_mover_file *
     *count = 0;
     if (!after)
         after = backwards ? &end : &beginning;
-    code = fetch_some(mover, rows[0], after, extents, room, count, err);
-    if (code == SB_OK && *count < room)
-        code = fetch_some(mover, rows[1], after, extents, room, count, err);
+    code = fetch_some(mover, rows[0], after, extents, capacity, count, err);
+    if (code == SB_OK && *count < capacity)
+        code = fetch_some(mover, rows[1], after, extents, capacity, count, err);
     return code;
 }
 

@@ -93,7 +93,7 @@ enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard,
  * index as it was committed. *count 0: no more.
  */
 enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_mover_file *after,
-                            bool backwards, struct sb_mover_file *extents, size_t room,
+                            bool backwards, struct sb_mover_file *extents, size_t capacity,
                             size_t *count, struct sb_error *err) SB_CHECKED;
 
 /* Queues a move. Extents that follow each other here and there are copied in large blocks. */

@@ -59,11 +59,12 @@ struct sb_mover {
     uint64_t uses; /* counts those of targets */
 
     struct move *queue;
-    size_t queued, queue_room;
+    size_t queued, queue_capacity;
     int64_t moved; /* bytes, for progress */
 
-    int64_t *told; /* rows of damaged files; so many that one which is moved twice is told once */
-    size_t told_count;
+    int64_t
+        *reported; /* rows of damaged files; so many that one which is moved twice is told once */
+    size_t reported_count;
 
     sqlite3_stmt *next[2], *last[2]; /* rows at an address, and at others behind or before it */
     sqlite3_stmt *end_before;        /* of the last file in a shard that begins before ... */

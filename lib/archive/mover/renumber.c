@@ -148,7 +148,7 @@ static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uin
     if (!through)
         code = err->code;
     if (code == SB_OK)
-        code = sb_note_stands(&mover->hold.note, err);
+        code = sb_note_confirm(&mover->hold.note, err);
     if (through && code == SB_OK && link(names.first, through))
         code = sb_fail_errno(err, errno, "%s", names.second);
     if (code == SB_OK)

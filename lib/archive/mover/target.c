@@ -54,7 +54,7 @@ static struct target *find_target(struct sb_mover *mover, uint32_t shard)
 }
 
 /* A free one, or the one that was not used for longest. */
-static struct target *make_room(struct sb_mover *mover)
+static struct target *make_space(struct sb_mover *mover)
 {
     struct target *oldest = mover->targets;
 
@@ -75,7 +75,7 @@ enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd, st
     enum sb_code code = SB_OK;
 
     if (!target) {
-        target = make_room(mover);
+        target = make_space(mover);
         target->shard = shard;
         code = open_target(mover, shard, &target->fd, err);
     }
@@ -131,7 +131,7 @@ enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, st
                                 struct sb_error *err)
 {
     char *made = sb_shard_name(hold->note.path, 0, err);
-    enum sb_code code = made ? sb_note_stands(&hold->note, err) : err->code;
+    enum sb_code code = made ? sb_note_confirm(&hold->note, err) : err->code;
     int fd = -1;
 
     if (code == SB_OK)

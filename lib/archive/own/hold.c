@@ -346,8 +346,8 @@ void sb_hold_drop(struct sb_hold *hold, bool keep)
 {
     end_bridge(hold);
     /* By the note it is known whose the journal is, if this run began to change the index. */
-    hold->note.was_left |=
-        keep && hold->note.text.aim == SB_AIM_CHANGE && hold->file && sb_journal_stands(hold->file);
+    hold->note.was_left |= keep && hold->note.text.aim == SB_AIM_CHANGE && hold->file &&
+                           sb_journal_is_pending(hold->file);
     sb_note_drop(&hold->note, keep);
     if (hold->fd >= 0)
         sb_unlock_first_byte(hold->fd);

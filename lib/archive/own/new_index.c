@@ -243,7 +243,7 @@ enum sb_code sb_new_index_place(struct sb_hold *hold, const char *from, int *fd,
 
     *committed = false;
     if (code == SB_OK)
-        code = sb_note_stands(&hold->note, err);
+        code = sb_note_confirm(&hold->note, err);
     if (code == SB_OK)
         code = check_made(from, from, identity, err);
     /* What it speaks of has its names on disk. */

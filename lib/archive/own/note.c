@@ -18,7 +18,7 @@
 #define MARK       "shardbox 1 by "
 #define PAGE_BYTES 4096
 #define TEXT_MOST  (64 << 20)
-#define LINE_ROOM  160
+#define LINE_SIZE  160
 #define HOST_MOST  64 /* bytes of its name that a note has */
 
 /* Whoever held the lock may have removed the file before it let go; that it always does so just
@@ -56,7 +56,7 @@ static enum sb_code put_claim(struct sb_claims *claims, uint32_t number,
 }
 
 /* Reads a number, and the character that must follow it. */
-static bool take_number(const char **text, char behind, uint64_t most, uint64_t *out)
+static bool take_number(const char **text, char end_char, uint64_t most, uint64_t *out)
 {
     char *end;
 
@@ -64,7 +64,7 @@ static bool take_number(const char **text, char behind, uint64_t most, uint64_t 
         return false;
     errno = 0;
     *out = strtoull(*text, &end, 10);
-    if (errno || *out > most || *end != behind)
+    if (errno || *out > most || *end != end_char)
         return false;
     *text = end + 1;
     return true;
@@ -82,11 +82,11 @@ static bool take_identity(const char *text, struct sb_identity *out)
     return out->inode != 0;
 }
 
-static bool take_shard(const char **text, char behind, uint32_t *shard)
+static bool take_shard(const char **text, char end_char, uint32_t *shard)
 {
     uint64_t number;
 
-    if (!take_number(text, behind, SB_SHARD_MAX, &number))
+    if (!take_number(text, end_char, SB_SHARD_MAX, &number))
         return false;
     *shard = (uint32_t)number;
     return true;
@@ -184,7 +184,7 @@ static void let_go(struct sb_note *note)
 
 /* Taking it */
 
-static enum sb_code refuse_stranger(const char *path, struct sb_error *err)
+static enum sb_code refuse_not_ours(const char *path, struct sb_error *err)
 {
     return sb_fail(err, SB_EXISTS,
                    "%s: in the way, and nothing that an interrupted run left; move it, or choose "
@@ -193,16 +193,16 @@ static enum sb_code refuse_stranger(const char *path, struct sb_error *err)
 }
 
 /* The first line of a note: the process, 0 where it names none, and the host behind it. */
-static uint64_t read_maker(const char *note_path, char *line, size_t room, const char **host)
+static uint64_t read_maker(const char *note_path, char *line, size_t capacity, const char **host)
 {
     int fd = open(note_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     const char *rest = line + strlen(MARK);
     uint64_t pid = 0;
 
-    memset(line, 0, room);
+    memset(line, 0, capacity);
     if (fd < 0)
         return 0;
-    if (pread(fd, line, room - 1, 0) < 0)
+    if (pread(fd, line, capacity - 1, 0) < 0)
         *line = '\0';
     close(fd);
     line[strcspn(line, "\n")] = '\0';
@@ -214,7 +214,7 @@ static uint64_t read_maker(const char *note_path, char *line, size_t room, const
 
 enum sb_code sb_note_fail_locked(const char *note_path, const char *path, struct sb_error *err)
 {
-    char line[LINE_ROOM];
+    char line[LINE_SIZE];
     const char *host;
     struct utsname here;
     uint64_t pid = read_maker(note_path, line, sizeof(line), &host);
@@ -253,7 +253,7 @@ static enum sb_code read_text(struct sb_note *note, const struct sb_look *look,
     if (look->size == 0)
         return SB_OK;
     if (look->size > TEXT_MOST)
-        return refuse_stranger(note->path, err);
+        return refuse_not_ours(note->path, err);
     if (sb_buf_reserve(&bytes, (size_t)look->size))
         return sb_fail_memory(err);
     code = sb_pread_full(note->fd, bytes.data, (size_t)look->size, 0, &got, note->path, err);
@@ -261,7 +261,7 @@ static enum sb_code read_text(struct sb_note *note, const struct sb_look *look,
     bytes.data[got] = '\0';
     if (code == SB_OK && !is_all_zeros(&bytes))
         code = strncmp(bytes.data, MARK, strlen(MARK)) == 0 ? parse(note, bytes.data, err)
-                                                            : refuse_stranger(note->path, err);
+                                                            : refuse_not_ours(note->path, err);
     sb_buf_release(&bytes);
     return code;
 }
@@ -331,7 +331,7 @@ static enum sb_code try_to_take(struct sb_note *note, struct sb_error *err)
     if (!sb_is_identical(&opened.identity, &after_lock.identity))
         return SB_END;
     if (opened.links != 1)
-        return refuse_stranger(note->path, err);
+        return refuse_not_ours(note->path, err);
     note->was_left = before.there;
     note->identity = opened.identity;
     note->size = opened.size;
@@ -362,7 +362,7 @@ enum sb_code sb_note_take(struct sb_note *note, const char *archive, struct sb_e
     return code;
 }
 
-enum sb_code sb_note_stands(const struct sb_note *note, struct sb_error *err)
+enum sb_code sb_note_confirm(const struct sb_note *note, struct sb_error *err)
 {
     bool named = false;
     enum sb_code code = sb_is_named(note->fd, note->path, &named, err);
@@ -416,7 +416,7 @@ void sb_note_drop(struct sb_note *note, bool keep)
     struct sb_error ignored;
 
     if (note->fd >= 0 && !(keep && is_worth_keeping(note)) &&
-        sb_note_stands(note, &ignored) == SB_OK)
+        sb_note_confirm(note, &ignored) == SB_OK)
         unlink(note->path);
     let_go(note);
 }
@@ -429,7 +429,7 @@ void sb_note_drop(struct sb_note *note, bool keep)
  */
 static enum sb_code add(struct sb_note *note, const char *line, struct sb_error *err)
 {
-    char text[SB_NOTE_OPENING + LINE_ROOM];
+    char text[SB_NOTE_OPENING + LINE_SIZE];
     size_t size = (size_t)snprintf(text, sizeof(text), "%s%s\n", note->opening, line);
     off_t at = *note->opening ? 0 : note->size;
 
@@ -464,7 +464,7 @@ enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
                            const struct sb_identity *subject, struct sb_error *err)
 {
     struct utsname here;
-    char aimed[LINE_ROOM] = "make";
+    char aimed[LINE_SIZE] = "make";
     enum sb_code code;
 
     code = sb_note_clear(note, err);
@@ -492,7 +492,7 @@ enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
 enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index,
                            struct sb_error *err)
 {
-    char line[LINE_ROOM];
+    char line[LINE_SIZE];
 
     snprintf(line, sizeof(line), "index %" PRIu64 ".%" PRId64, index->inode, index->born);
     return say(note, line, err);
@@ -521,7 +521,7 @@ enum sb_code sb_note_unsay_whole(struct sb_note *note, struct sb_error *err)
 
 enum sb_code sb_note_links(struct sb_note *note, uint32_t number, struct sb_error *err)
 {
-    char line[LINE_ROOM];
+    char line[LINE_SIZE];
 
     snprintf(line, sizeof(line), "links %" PRIu32, number);
     return say(note, line, err);
@@ -530,7 +530,7 @@ enum sb_code sb_note_links(struct sb_note *note, uint32_t number, struct sb_erro
 enum sb_code sb_note_claim(struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
                            const struct sb_identity *file, struct sb_error *err)
 {
-    char line[LINE_ROOM];
+    char line[LINE_SIZE];
 
     snprintf(line, sizeof(line), "%s %" PRIu32 " %" PRIu64 ".%" PRId64, claim_words[kind], number,
              file->inode, file->born);

@@ -80,7 +80,7 @@ enum sb_code sb_note_take(struct sb_note *note, const char *archive,
  * what stands under the archive's names now may be another's. To be asked before anything there is
  * removed or renamed.
  */
-enum sb_code sb_note_stands(const struct sb_note *note, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_note_confirm(const struct sb_note *note, struct sb_error *err) SB_CHECKED;
 
 /* False where the note beside the archive, whoever holds it, is of another index than this one. */
 enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index, bool *knows,

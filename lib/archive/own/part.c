@@ -21,7 +21,7 @@ char *sb_part_path(const char *archive, struct sb_error *err)
     return part;
 }
 
-static enum sb_code refuse_stranger(const char *part, struct sb_error *err)
+static enum sb_code refuse_not_ours(const char *part, struct sb_error *err)
 {
     return sb_fail(err, SB_EXISTS,
                    "%s: in the way, and nothing that an interrupted run left; move it, or choose "
@@ -39,9 +39,9 @@ enum sb_code sb_part_look(const char *part, bool *there, struct sb_progress *pro
     if (!*there)
         return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", part);
     if (!S_ISREG(st.st_mode))
-        return refuse_stranger(part, err);
+        return refuse_not_ours(part, err);
     code = sb_progress_read(part, progress, err);
-    return code == SB_FORMAT || code == SB_NOENT ? refuse_stranger(part, err) : code;
+    return code == SB_FORMAT || code == SB_NOENT ? refuse_not_ours(part, err) : code;
 }
 
 /* That it goes is on disk before any of it does: half of it is not to be gone on with. */
@@ -52,7 +52,7 @@ static enum sb_code discard(struct sb_hold *hold, sqlite3 *db, struct sb_error *
 
     progress.state = SB_PROGRESS_DISCARDED;
     if (code == SB_NOENT)
-        code = refuse_stranger(hold->path, err);
+        code = refuse_not_ours(hold->path, err);
     if (code == SB_OK)
         code = sb_progress_save(db, &progress, err);
     if (code == SB_OK)

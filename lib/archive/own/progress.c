@@ -29,7 +29,7 @@ static const struct {
     const char *key;
     size_t field;
 } texts[] = {
-    {"asked", offsetof(struct sb_progress, asked)},
+    {"asked", offsetof(struct sb_progress, requested)},
     {"last", offsetof(struct sb_progress, last)},
 };
 
@@ -37,7 +37,7 @@ static const struct {
 
 void sb_progress_release(struct sb_progress *progress)
 {
-    sb_buf_release(&progress->asked);
+    sb_buf_release(&progress->requested);
     sb_buf_release(&progress->last);
     *progress = (struct sb_progress){0};
 }

@@ -28,7 +28,7 @@ struct sb_address {
 
 struct sb_progress {
     int64_t state;           /* enum sb_progress_state */
-    struct sb_buf asked;     /* what the run was asked to do, as its caller says it */
+    struct sb_buf requested; /* what the run was asked to do, as its caller says it */
     int64_t checkpoint;      /* bytes of a stretch */
     struct sb_address begin; /* what stands here or behind it was stored by the run */
     int64_t input;           /* the input it is at, from 0; those before it are done */

@@ -124,13 +124,13 @@ static uint32_t first_unnoted(const struct sb_hold *hold, uint32_t counted)
 
 static enum sb_code remove_new_index(const struct sb_hold *hold, struct sb_error *err)
 {
-    const struct sb_note_text *said = &hold->note.text;
+    const struct sb_note_text *left = &hold->note.text;
     struct named index;
     enum sb_code code = look_at_new_index(&index, hold, err);
 
     /* One that was made a moment ago, and not noted yet, has no byte. */
-    if (code == SB_OK && (sb_is_identical(&index.look.identity, &said->index) ||
-                          (said->aim != SB_AIM_CHANGE && sb_is_empty_file(&index.look))))
+    if (code == SB_OK && (sb_is_identical(&index.look.identity, &left->index) ||
+                          (left->aim != SB_AIM_CHANGE && sb_is_empty_file(&index.look))))
         code = remove_named(&index, err);
     release(&index);
     return code;
@@ -139,18 +139,18 @@ static enum sb_code remove_new_index(const struct sb_hold *hold, struct sb_error
 /* `counted`: shards of the index that stands, 0 without one. */
 static enum sb_code undo_shards(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
 {
-    const struct sb_note_text *said = &hold->note.text;
+    const struct sb_note_text *left = &hold->note.text;
     /* Or a run that comes after a kill would finish what is only half there. */
     enum sb_code code = sb_note_unsay_whole(&hold->note, err);
 
-    for (uint32_t i = 0; code == SB_OK && i < said->claims[SB_CLAIM_MADE].count; i++) {
+    for (uint32_t i = 0; code == SB_OK && i < left->claims[SB_CLAIM_MADE].count; i++) {
         code = remove_claimed(hold, SB_NEW_SUFFIX, SB_CLAIM_MADE, i, err);
         /* A run that replaces an archive names no shard before its commit. */
-        if (code == SB_OK && i >= counted && said->aim != SB_AIM_REPLACE)
+        if (code == SB_OK && i >= counted && left->aim != SB_AIM_REPLACE)
             code = remove_claimed(hold, "", SB_CLAIM_MADE, i, err);
     }
-    if (code == SB_OK && said->links_from != UINT32_MAX)
-        code = remove_unnoted(hold, said->links_from, err);
+    if (code == SB_OK && left->links_from != UINT32_MAX)
+        code = remove_unnoted(hold, left->links_from, err);
     if (code == SB_OK)
         code = remove_unnoted(hold, 0, err);
     return code ? code : remove_unnoted(hold, first_unnoted(hold, counted), err);
@@ -172,7 +172,7 @@ static enum sb_code undo(struct sb_hold *hold, uint32_t counted, struct sb_error
 bool sb_settle_undo(struct sb_hold *hold, uint32_t counted)
 {
     struct sb_error ignored;
-    bool undone = sb_note_stands(&hold->note, &ignored) == SB_OK &&
+    bool undone = sb_note_confirm(&hold->note, &ignored) == SB_OK &&
                   undo_shards(hold, counted, &ignored) == SB_OK;
 
     /* A disk that fails is no reason to leave more behind. */
@@ -212,7 +212,7 @@ static enum sb_code refuse_standing(const struct sb_hold *hold, const char *suff
 static enum sb_code refuse_untold(const struct sb_hold *hold, uint32_t counted,
                                   struct sb_error *err)
 {
-    const struct sb_note_text *said = &hold->note.text;
+    const struct sb_note_text *left = &hold->note.text;
     struct named index;
     enum sb_code code = look_at_new_index(&index, hold, err);
 
@@ -220,16 +220,16 @@ static enum sb_code refuse_untold(const struct sb_hold *hold, uint32_t counted,
         code = refuse(hold, index.path, err);
     release(&index);
     for (int kind = 0; code == SB_OK && kind < SB_CLAIM_KINDS; kind++) {
-        for (uint32_t i = 0; code == SB_OK && i < said->claims[kind].count; i++) {
-            if (said->claims[kind].at[i].inode == 0)
+        for (uint32_t i = 0; code == SB_OK && i < left->claims[kind].count; i++) {
+            if (left->claims[kind].at[i].inode == 0)
                 continue;
             code = refuse_standing(hold, SB_NEW_SUFFIX, i, err);
             if (code == SB_OK && kind == SB_CLAIM_MADE && i >= counted)
                 code = refuse_standing(hold, "", i, err);
         }
     }
-    if (code == SB_OK && said->links_from <= SB_SHARD_MAX)
-        code = refuse_standing(hold, SB_NEW_SUFFIX, said->links_from, err);
+    if (code == SB_OK && left->links_from <= SB_SHARD_MAX)
+        code = refuse_standing(hold, SB_NEW_SUFFIX, left->links_from, err);
     return code;
 }
 
@@ -369,7 +369,7 @@ enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number, struct 
 enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err)
 {
     const struct sb_claims *made = &hold->note.text.claims[SB_CLAIM_MADE];
-    enum sb_code code = sb_note_stands(&hold->note, err);
+    enum sb_code code = sb_note_confirm(&hold->note, err);
 
     for (uint32_t i = 0; code == SB_OK && i < made->count; i++) {
         if (made->at[i].inode != 0)
@@ -381,7 +381,7 @@ enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err)
 enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count, struct sb_error *err)
 {
     const struct sb_claims *gone = &hold->note.text.claims[SB_CLAIM_GONE];
-    enum sb_code code = gone->count > count ? sb_note_stands(&hold->note, err) : SB_OK;
+    enum sb_code code = gone->count > count ? sb_note_confirm(&hold->note, err) : SB_OK;
 
     /* The last one first: Barecat counts the shards that it finds. */
     for (uint32_t i = gone->count; code == SB_OK && i > count; i--)
@@ -504,21 +504,21 @@ static bool is_at_new_index(const struct sb_hold *hold, bool *is, struct sb_erro
 
 static enum sb_code settle_note(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
 {
-    const struct sb_note_text *said = &hold->note.text;
+    const struct sb_note_text *left = &hold->note.text;
     bool waits;
 
     /* Killed before it came to say anything, a run may have made a file, which is empty. */
-    if (said->aim == SB_AIM_NONE)
+    if (left->aim == SB_AIM_NONE)
         return hold->note.was_left ? undo(hold, counted, err) : SB_OK;
-    if (said->aim == SB_AIM_CHANGE)
-        return sb_is_identical(&said->subject, &hold->index) ? settle_change(hold, counted, err)
+    if (left->aim == SB_AIM_CHANGE)
+        return sb_is_identical(&left->subject, &hold->index) ? settle_change(hold, counted, err)
                                                              : refuse_untold(hold, counted, err);
-    if (sb_is_identical(&said->index, &hold->index))
+    if (sb_is_identical(&left->index, &hold->index))
         return finish_committed(hold, counted, err);
     if (!is_at_new_index(hold, &waits, err))
         return err->code;
     /* As long as the new index waits under its own name, nothing was replaced by it. */
-    if (waits || sb_is_identical(&said->subject, &hold->index))
+    if (waits || sb_is_identical(&left->subject, &hold->index))
         return undo(hold, counted, err);
     return refuse_untold(hold, counted, err);
 }
@@ -549,7 +549,7 @@ static enum sb_code settle_row(struct sb_hold *hold, struct sqlite3 *db, struct 
 enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
 {
     uint32_t counted = 0;
-    enum sb_code code = sb_note_stands(&hold->note, err);
+    enum sb_code code = sb_note_confirm(&hold->note, err);
 
     if (code == SB_OK && hold->half_named)
         code = remove_second_names(hold, err);
@@ -571,27 +571,27 @@ enum sb_code sb_settle_oldest(struct sb_hold *hold, struct sb_error *err)
 
 enum sb_code sb_settle_missing(struct sb_hold *hold, struct sb_error *err)
 {
-    const struct sb_note_text *said = &hold->note.text;
+    const struct sb_note_text *left = &hold->note.text;
     bool waits = false;
 
-    if (said->aim == SB_AIM_NONE)
+    if (left->aim == SB_AIM_NONE)
         return hold->note.was_left ? undo(hold, 0, err) : SB_OK;
-    if (said->aim != SB_AIM_CHANGE && !is_at_new_index(hold, &waits, err))
+    if (left->aim != SB_AIM_CHANGE && !is_at_new_index(hold, &waits, err))
         return err->code;
     return waits ? undo(hold, 0, err) : refuse_untold(hold, 0, err);
 }
 
 enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error *err)
 {
-    const struct sb_note_text *said = &hold->note.text;
+    const struct sb_note_text *left = &hold->note.text;
     struct named index;
     enum sb_code code;
 
     *done = false;
-    if (said->aim != SB_AIM_MAKE || !said->whole)
+    if (left->aim != SB_AIM_MAKE || !left->whole)
         return SB_OK;
     code = look_at_new_index(&index, hold, err);
-    if (code == SB_OK && sb_is_identical(&index.look.identity, &said->index)) {
+    if (code == SB_OK && sb_is_identical(&index.look.identity, &left->index)) {
         code = sb_journal_refuse(hold->path, err);
         if (code == SB_OK)
             code = sb_settle_name_shards(hold, err);

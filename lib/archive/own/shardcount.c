@@ -78,7 +78,7 @@ static enum sb_code is_there(const char *path, uint32_t shard, bool *there, stru
     return SB_OK;
 }
 
-enum sb_code sb_shard_count_standing(struct sqlite3 *db, const char *path, uint32_t *count,
+enum sb_code sb_shard_count_existing(struct sqlite3 *db, const char *path, uint32_t *count,
                                      struct sb_error *err)
 {
     uint32_t filled;

@@ -40,7 +40,7 @@ enum sb_code sb_shard_count_in_use(struct sqlite3 *db, const char *name, uint32_
  * end that are not there and that no file is in, which a program that does not know the row has
  * removed.
  */
-enum sb_code sb_shard_count_standing(struct sqlite3 *db, const char *path, uint32_t *count,
+enum sb_code sb_shard_count_existing(struct sqlite3 *db, const char *path, uint32_t *count,
                                      struct sb_error *err) SB_CHECKED;
 
 /* Records that so many are the archive's: writes the row or drops it. Inside the transaction that

@@ -153,7 +153,7 @@ static enum sb_code look_at_archive(struct sb_writer *writer, struct sb_error *e
     if (code == SB_OK)
         code = writer->index_only
                    ? sb_shard_count_in_use(writer->db, hold->file, &writer->shards_in_use, err)
-                   : sb_writer_refuse_strangers(writer, writer->db, err);
+                   : sb_writer_refuse_foreign(writer, writer->db, err);
     if (code)
         return code;
     if (writer->limit <= 0)

@@ -251,15 +251,15 @@ static enum sb_code make_copy(struct copier *copier, struct sb_error *err)
     code = find_target(copier, target_name, target_size, sqlite3_column_int64(copier->copies, 0),
                        &target, err);
     if (code == SB_NOENT) {
-        sb_tell(notify, SB_PROBLEM, "missing", name,
-                "hard link to '%s', which is not there; left out", target_name);
+        sb_report(notify, SB_PROBLEM, "missing", name,
+                  "hard link to '%s', which is not there; left out", target_name);
         return leave_out(copier, err);
     }
     if (code == SB_OK)
         code = copy_bytes(copier, &target, &copy, err);
     if (code == SB_END) {
-        sb_tell(notify, SB_PROBLEM, "damaged", name, "hard link to '%s': %s; left out", target_name,
-                err->text);
+        sb_report(notify, SB_PROBLEM, "damaged", name, "hard link to '%s': %s; left out",
+                  target_name, err->text);
         return leave_out(copier, err);
     }
     return code ? code : keep(copier, &copy, err);

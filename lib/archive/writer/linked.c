@@ -8,11 +8,11 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
-#define KEY_ROOM 32
+#define KEY_SIZE 32
 
-static void make_key(char key[KEY_ROOM], uint32_t shard)
+static void make_key(char key[KEY_SIZE], uint32_t shard)
 {
-    snprintf(key, KEY_ROOM, SB_CONFIG_SOURCE "%05u", shard);
+    snprintf(key, KEY_SIZE, SB_CONFIG_SOURCE "%05u", shard);
 }
 
 bool sb_linked_same_time(const struct sb_linked *linked, const struct stat *st)
@@ -24,7 +24,7 @@ static enum sb_code run_for(struct sqlite3 *db, const char *sql, uint32_t shard,
                             struct sb_error *err)
 {
     sqlite3_stmt *statement;
-    char key[KEY_ROOM];
+    char key[KEY_SIZE];
     enum sb_code code = sb_database_prepare(db, &statement, sql, err);
 
     if (code)
@@ -39,7 +39,7 @@ static enum sb_code run_for(struct sqlite3 *db, const char *sql, uint32_t shard,
 enum sb_code sb_linked_record(struct sqlite3 *db, uint32_t shard, const struct stat *st,
                               struct sb_error *err)
 {
-    char key[KEY_ROOM], mtime[32];
+    char key[KEY_SIZE], mtime[32];
     int64_t size;
 
     make_key(key, shard);
@@ -54,7 +54,7 @@ enum sb_code sb_linked_get(struct sqlite3 *db, uint32_t shard, struct sb_linked 
                            struct sb_error *err)
 {
     struct sb_config_row row;
-    char key[KEY_ROOM];
+    char key[KEY_SIZE];
     enum sb_code code;
 
     make_key(key, shard);

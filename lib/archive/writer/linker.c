@@ -21,19 +21,19 @@ struct slot {
 /* Of shards that have a number, by it. */
 struct sizes {
     int64_t *bytes;
-    size_t room;
+    size_t capacity;
 };
 
 struct table {
     struct slot *slots;
-    size_t count, room; /* room is a power of two */
+    size_t count, capacity; /* room is a power of two */
 };
 
 struct sb_linker {
     struct sb_writer *writer;
     enum sb_link_kind kind;
-    struct table asked; /* by shards and number there */
-    struct table files; /* by device and inode */
+    struct table looked_up; /* by shards and number there */
+    struct table files;     /* by device and inode */
     struct sizes sizes;
 };
 
@@ -41,28 +41,29 @@ struct sb_linker {
 static struct slot *slot_of(const struct table *table, uint64_t a, uint64_t b)
 {
     uint64_t hash = (a * 0x9e3779b97f4a7c15 ^ b) * 0xff51afd7ed558ccd;
-    size_t at = (hash >> 32) & (table->room - 1);
+    size_t at = (hash >> 32) & (table->capacity - 1);
 
     while (table->slots[at].used && (table->slots[at].a != a || table->slots[at].b != b))
-        at = (at + 1) & (table->room - 1);
+        at = (at + 1) & (table->capacity - 1);
     return &table->slots[at];
 }
 
 static const struct slot *find(const struct table *table, uint64_t a, uint64_t b)
 {
-    const struct slot *slot = table->room ? slot_of(table, a, b) : NULL;
+    const struct slot *slot = table->capacity ? slot_of(table, a, b) : NULL;
 
     return slot && slot->used ? slot : NULL;
 }
 
 static enum sb_code grow(struct table *table, struct sb_error *err)
 {
-    struct table larger = {.count = table->count, .room = table->room ? table->room * 2 : 64};
+    struct table larger = {.count = table->count,
+                           .capacity = table->capacity ? table->capacity * 2 : 64};
 
-    larger.slots = calloc(larger.room, sizeof(*larger.slots));
+    larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
     if (!larger.slots)
         return sb_fail_memory(err);
-    for (size_t i = 0; i < table->room; i++) {
+    for (size_t i = 0; i < table->capacity; i++) {
         const struct slot *old = &table->slots[i];
 
         if (old->used)
@@ -77,7 +78,7 @@ static enum sb_code grow(struct table *table, struct sb_error *err)
 static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t number,
                         struct sb_error *err)
 {
-    enum sb_code code = table->count * 2 >= table->room ? grow(table, err) : SB_OK;
+    enum sb_code code = table->count * 2 >= table->capacity ? grow(table, err) : SB_OK;
 
     if (code)
         return code;
@@ -92,7 +93,7 @@ static enum sb_code put_file(struct sb_linker *linker, const struct stat *st, ui
 {
     struct sizes *sizes = &linker->sizes;
 
-    if (sb_grow(&sizes->bytes, &sizes->room, number, sizeof(*sizes->bytes), err))
+    if (sb_grow(&sizes->bytes, &sizes->capacity, number, sizeof(*sizes->bytes), err))
         return err->code;
     sizes->bytes[number] = st->st_size;
     return put(&linker->files, st->st_dev, st->st_ino, number, err);
@@ -102,7 +103,7 @@ static enum sb_code put_file(struct sb_linker *linker, const struct stat *st, ui
  * A shard that stands in the archive already, if it is another's file: through a symbolic link, or
  * by a hard link that was made as one.
  */
-static enum sb_code add_standing(struct sb_linker *linker, uint32_t number, const char *path,
+static enum sb_code add_existing(struct sb_linker *linker, uint32_t number, const char *path,
                                  struct sb_error *err)
 {
     struct sb_linked linked;
@@ -123,7 +124,7 @@ static enum sb_code add_standing(struct sb_linker *linker, uint32_t number, cons
     return put_file(linker, &st, number, err);
 }
 
-static enum sb_code add_all_standing(struct sb_linker *linker, struct sb_error *err)
+static enum sb_code add_all_existing(struct sb_linker *linker, struct sb_error *err)
 {
     uint32_t count = sb_writer_shard_count(linker->writer);
     enum sb_code code = SB_OK;
@@ -131,7 +132,7 @@ static enum sb_code add_all_standing(struct sb_linker *linker, struct sb_error *
     for (uint32_t number = 0; !code && number < count; number++) {
         char *path = sb_shard_name(linker->writer->hold.path, number, err);
 
-        code = path ? add_standing(linker, number, path, err) : err->code;
+        code = path ? add_existing(linker, number, path, err) : err->code;
         free(path);
     }
     return code;
@@ -148,7 +149,7 @@ enum sb_code sb_linker_new(struct sb_linker **out, struct sb_writer *writer, enu
         return sb_fail_memory(err);
     linker->writer = writer;
     linker->kind = kind;
-    code = add_all_standing(linker, err);
+    code = add_all_existing(linker, err);
     if (code) {
         sb_linker_free(linker);
         return code;
@@ -162,7 +163,7 @@ void sb_linker_free(struct sb_linker *linker)
     if (!linker)
         return;
     free(linker->sizes.bytes);
-    free(linker->asked.slots);
+    free(linker->looked_up.slots);
     free(linker->files.slots);
     free(linker);
 }
@@ -185,7 +186,7 @@ static enum sb_code link_file(struct sb_linker *linker, const char *name, uint32
 enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, uint32_t shard,
                            uint32_t *number, struct sb_error *err)
 {
-    const struct slot *found = find(&linker->asked, (uintptr_t)shards, shard);
+    const struct slot *found = find(&linker->looked_up, (uintptr_t)shards, shard);
     struct sb_buf name = {0};
     struct stat st;
     enum sb_code code;
@@ -200,7 +201,7 @@ enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, u
     found = find(&linker->files, st.st_dev, st.st_ino);
     if (found) {
         *number = found->number;
-        return put(&linker->asked, (uintptr_t)shards, shard, *number, err);
+        return put(&linker->looked_up, (uintptr_t)shards, shard, *number, err);
     }
     if (sb_shards_path(shards, shard, &name))
         code = sb_fail_memory(err);
@@ -209,7 +210,7 @@ enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, u
     if (!code)
         code = put_file(linker, &st, *number, err);
     if (!code)
-        code = put(&linker->asked, (uintptr_t)shards, shard, *number, err);
+        code = put(&linker->looked_up, (uintptr_t)shards, shard, *number, err);
     sb_buf_release(&name);
     return code;
 }

@@ -26,7 +26,7 @@ static enum sb_code clear_the_way(struct sb_writer *writer, struct sb_error *err
     if (hold->file) {
         code = sb_hold_open(hold, &writer->replaced, &to_be_replaced, err);
         return code || writer->in_place ? code
-                                        : sb_writer_refuse_strangers(writer, writer->replaced, err);
+                                        : sb_writer_refuse_foreign(writer, writer->replaced, err);
     }
     if (writer->in_place && hold->note.text.whole &&
         hold->note.text.claims[SB_CLAIM_MADE].count > 0)
@@ -59,7 +59,7 @@ static enum sb_code make_index(struct sb_writer *writer, struct sb_error *err)
 
 enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err)
 {
-    uint32_t standing = 0;
+    uint32_t existing = 0;
     enum sb_code code;
 
     if (writer->hold.file && writer->mode == SB_CREATE)
@@ -73,11 +73,11 @@ enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err)
     if (code == SB_OK)
         code = clear_the_way(writer, err);
     if (code == SB_OK && writer->in_place)
-        code = sb_writer_count_shards(writer, &standing, err);
+        code = sb_writer_count_shards(writer, &existing, err);
     if (code == SB_OK)
         code = make_index(writer, err);
     return code ? code
-                : sb_shard_out_new(&writer->shards, &writer->hold, standing, writer->limit, err);
+                : sb_shard_out_new(&writer->shards, &writer->hold, existing, writer->limit, err);
 }
 
 struct sync_job {

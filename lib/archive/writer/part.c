@@ -53,7 +53,7 @@ static enum sb_code let_go(struct sb_writer *writer, const struct becoming *part
                            struct sb_error *err)
 {
     struct sb_look look;
-    enum sb_code code = sb_note_stands(&writer->hold.note, err);
+    enum sb_code code = sb_note_confirm(&writer->hold.note, err);
 
     if (code == SB_OK)
         code = sb_look_at(writer->made.path, &look, err);

@@ -110,8 +110,8 @@ enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer,
 /*
  * Sets shards_in_use; SB_EXISTS for shards behind those that hold something: nothing says what.
  */
-enum sb_code sb_writer_refuse_strangers(struct sb_writer *writer, sqlite3 *db,
-                                        struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_refuse_foreign(struct sb_writer *writer, sqlite3 *db,
+                                      struct sb_error *err) SB_CHECKED;
 
 /* Inside the transaction that adds the rows. */
 enum sb_code sb_writer_put_progress(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;

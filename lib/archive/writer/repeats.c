@@ -114,8 +114,8 @@ static enum sb_code uncount_clashes(struct sb_writer *writer, struct sb_error *e
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
 
         writer->left_out = true;
-        sb_tell(writer->notify, SB_PROBLEM, "clash", path,
-                "is a directory as well; the file was left out");
+        sb_report(writer->notify, SB_PROBLEM, "clash", path,
+                  "is a directory as well; the file was left out");
         code = sb_writer_uncount(writer, path, size, sqlite3_column_int64(rows, 1), err);
     }
     sqlite3_finalize(rows);

@@ -12,19 +12,19 @@ void sb_rowset_release(struct sb_rowset *set)
     *set = (struct sb_rowset){0};
 }
 
-static enum sb_code make_room(struct sb_rowset *set, size_t word, struct sb_error *err)
+static enum sb_code make_space(struct sb_rowset *set, size_t word, struct sb_error *err)
 {
-    size_t room = set->room ? set->room : FIRST_WORDS;
+    size_t capacity = set->capacity ? set->capacity : FIRST_WORDS;
     uint64_t *words;
 
-    while (room <= word)
-        room *= 2;
-    words = reallocarray(set->words, room, sizeof(*words));
+    while (capacity <= word)
+        capacity *= 2;
+    words = reallocarray(set->words, capacity, sizeof(*words));
     if (!words)
         return sb_fail_memory(err);
-    memset(words + set->room, 0, (room - set->room) * sizeof(*words));
+    memset(words + set->capacity, 0, (capacity - set->capacity) * sizeof(*words));
     set->words = words;
-    set->room = room;
+    set->capacity = capacity;
     return SB_OK;
 }
 
@@ -36,7 +36,7 @@ enum sb_code sb_rowset_add(struct sb_rowset *set, int64_t row, struct sb_error *
         set->partial = true;
         return SB_OK;
     }
-    if (word >= set->room && make_room(set, word, err))
+    if (word >= set->capacity && make_space(set, word, err))
         return err->code;
     set->words[word] |= UINT64_C(1) << (row % WORD_BITS);
     return SB_OK;
@@ -46,6 +46,6 @@ bool sb_rowset_has(const struct sb_rowset *set, int64_t row)
 {
     size_t word = (size_t)row / WORD_BITS;
 
-    return row >= 1 && row <= SB_ROWSET_MOST && word < set->room &&
+    return row >= 1 && row <= SB_ROWSET_MOST && word < set->capacity &&
            (set->words[word] >> (row % WORD_BITS) & 1);
 }

@@ -17,8 +17,8 @@
 
 struct sb_rowset {
     uint64_t *words;
-    size_t room;  /* of words */
-    bool partial; /* some that were added are not held */
+    size_t capacity; /* of words */
+    bool partial;    /* some that were added are not held */
 };
 
 void sb_rowset_release(struct sb_rowset *set);

@@ -242,7 +242,7 @@ static struct shard_file *detach_if_done(struct sb_shard_out *out, struct shard_
 static enum sb_code look_at_name(struct sb_shard_out *out, struct sb_error *err)
 {
     struct sb_note *note = &out->hold->note;
-    enum sb_code code = sb_note_stands(note, err);
+    enum sb_code code = sb_note_confirm(note, err);
 
     return code || note->text.aim == SB_AIM_REPLACE
                ? code

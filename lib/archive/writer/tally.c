@@ -71,7 +71,7 @@ static enum sb_code save_innermost(struct sb_tally *tally, struct sb_error *err)
     sqlite3_stmt *save = tally->save;
     enum sb_code code;
 
-    if (!frame->said && !frame->counts.files && !frame->counts.size_tree && tally->depth > 1)
+    if (!frame->flags && !frame->counts.files && !frame->counts.size_tree && tally->depth > 1)
         return SB_OK;
     sqlite3_bind_text(save, 1, tally->key.data ? tally->key.data : "", (int)tally->key.size,
                       SQLITE_STATIC);
@@ -79,7 +79,7 @@ static enum sb_code save_innermost(struct sb_tally *tally, struct sb_error *err)
     sqlite3_bind_int64(save, 3, frame->counts.size_tree);
     sqlite3_bind_int64(save, 4, frame->metadata.has);
     sb_tally_bind_metadata(save, 5, &frame->metadata);
-    sqlite3_bind_int64(save, 9, frame->said);
+    sqlite3_bind_int64(save, 9, frame->flags);
     code = sb_database_step(save, err);
     sqlite3_set_last_insert_rowid(tally->db, last_row);
     return code;
@@ -96,7 +96,7 @@ static enum sb_code push(struct sb_tally *tally, size_t key_size, struct sb_erro
     if (tally->depth > SB_DEPTH_MAX + 1)
         return sb_fail(err, SB_LIMIT, "%s: more than %d directories deep", tally->key.data,
                        SB_DEPTH_MAX);
-    if (sb_grow(&tally->frames, &tally->room, tally->depth, sizeof(*tally->frames), err))
+    if (sb_grow(&tally->frames, &tally->capacity, tally->depth, sizeof(*tally->frames), err))
         return err->code;
     tally->frames[tally->depth++] = (struct frame){.key_size = key_size};
     return SB_OK;
@@ -110,7 +110,7 @@ bool sb_tally_is_within(const struct sb_tally *tally, const char *key, size_t ke
 }
 
 enum sb_code sb_tally_descend(struct sb_tally *tally, const char *key, size_t key_size,
-                              sb_tally_told *each, void *context, struct sb_error *err)
+                              sb_tally_visit *each, void *context, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
     const char *slash;
@@ -160,7 +160,7 @@ enum sb_code sb_tally_file(struct sb_tally *tally, const char *path, size_t path
     frame = &tally->frames[tally->depth - 1];
     frame->counts.files += files;
     if (files >= 0)
-        frame->said |= HELD;
+        frame->flags |= HELD;
     return sb_tally_add(&frame->counts.size_tree, bytes, err);
 }
 
@@ -187,7 +187,7 @@ enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry,
     if (code)
         return code;
     frame = &tally->frames[tally->depth - 1];
-    frame->said |= HELD;
+    frame->flags |= HELD;
     if (!entry->has)
         return SB_OK;
     frame->metadata = (struct metadata){
@@ -206,7 +206,7 @@ enum sb_code sb_tally_drop_dir(struct sb_tally *tally, const char *path, size_t 
     enum sb_code code = enter_directory(tally, path, size, err);
 
     if (code == SB_OK)
-        tally->frames[tally->depth - 1].said |= GONE;
+        tally->frames[tally->depth - 1].flags |= GONE;
     return code;
 }
 

@@ -137,13 +137,13 @@ static enum sb_code write_innermost(struct sb_tally *tally, struct target *targe
 
     if (code == SB_OK && !target->fresh)
         code = look_up(tally, target, frame, err);
-    added = !frame->exists && (target->fresh || frame->said & HELD);
-    if (code == SB_OK && frame->exists && frame->said & GONE)
+    added = !frame->exists && (target->fresh || frame->flags & HELD);
+    if (code == SB_OK && frame->exists && frame->flags & GONE)
         code = remove_innermost(tally, target, &removed, err);
     if (code == SB_OK && !removed && (added || frame->exists))
         code = put_innermost(tally, target, err);
     if (has_parent) {
-        frame[-1].said |= added ? HELD : 0;
+        frame[-1].flags |= added ? HELD : 0;
         frame[-1].counts.subdirs += added - removed;
     }
     sb_tally_pop(tally);
@@ -158,7 +158,7 @@ static enum sb_code take_row(struct sb_tally *tally, sqlite3_stmt *row, struct s
 
     frame->counts.files += sqlite3_column_int64(row, 1);
     frame->counts.files_tree += sqlite3_column_int64(row, 1);
-    frame->said |= (unsigned)sqlite3_column_int(row, 8);
+    frame->flags |= (unsigned)sqlite3_column_int(row, 8);
     if (has) {
         frame->metadata = (struct metadata){
             .has = has,

@@ -34,7 +34,7 @@ enum {
 struct frame {
     size_t key_size; /* of the directory's key, its '/' included */
     struct counts counts;
-    unsigned said;
+    unsigned flags;
     struct metadata metadata;
     bool exists; /* in `dirs`, while applying */
 };
@@ -49,7 +49,7 @@ struct sb_tally {
     struct sb_buf key; /* of the innermost directory on the stack */
     struct frame *frames;
     size_t depth;
-    size_t room;
+    size_t capacity;
     int64_t removed; /* directories, while applying */
 };
 
@@ -62,13 +62,13 @@ void sb_tally_bind_metadata(sqlite3_stmt *statement, int column, const struct me
 /* Is the directory with this key the innermost one, or below it? */
 bool sb_tally_is_within(const struct sb_tally *tally, const char *key, size_t key_size);
 
-typedef enum sb_code sb_tally_told(void *context, const char *path, size_t size,
-                                   struct sb_error *err);
+typedef enum sb_code sb_tally_visit(void *context, const char *path, size_t size,
+                                    struct sb_error *err);
 
 /* From the innermost directory, or from nowhere, down to the one with this key. each: NULL, or told
  * of those on the way. */
 enum sb_code sb_tally_descend(struct sb_tally *tally, const char *key, size_t key_size,
-                              sb_tally_told *each, void *context, struct sb_error *err) SB_CHECKED;
+                              sb_tally_visit *each, void *context, struct sb_error *err) SB_CHECKED;
 
 /* Takes the innermost directory off the stack. */
 void sb_tally_pop(struct sb_tally *tally);

@@ -117,10 +117,10 @@ void sb_writer_free(struct sb_writer *writer)
     free(writer);
 }
 
-enum sb_code sb_writer_refuse_strangers(struct sb_writer *writer, sqlite3 *db, struct sb_error *err)
+enum sb_code sb_writer_refuse_foreign(struct sb_writer *writer, sqlite3 *db, struct sb_error *err)
 {
     uint32_t in_use;
-    enum sb_code code = sb_shard_count_standing(db, writer->hold.path, &in_use, err);
+    enum sb_code code = sb_shard_count_existing(db, writer->hold.path, &in_use, err);
 
     if (code)
         return code;
@@ -308,8 +308,8 @@ enum sb_code sb_writer_name_owners(struct sb_writer *writer, const struct sb_own
     enum sb_code code = names->count > 0 ? load_owners(writer, err) : SB_OK;
 
     for (size_t i = 0; !code && i < names->count; i++)
-        code = sb_owner_names_tell(&writer->owners, names->list[i].which, names->list[i].id,
-                                   names->list[i].name, notify, err);
+        code = sb_owner_names_add_or_warn(&writer->owners, names->list[i].which, names->list[i].id,
+                                          names->list[i].name, notify, err);
     return code;
 }
 

@@ -52,8 +52,8 @@ enum sb_code sb_holdings_drop_own(struct sb_holdings *holdings, const struct sb_
 /* As the commit says it of names within one stretch. */
 static void tell_clash(const struct sb_holdings *holdings, const char *name)
 {
-    sb_tell(holdings->notify, SB_PROBLEM, "clash", name,
-            "is a directory as well; the file was left out");
+    sb_report(holdings->notify, SB_PROBLEM, "clash", name,
+              "is a directory as well; the file was left out");
 }
 
 static enum sb_code drop_clash(struct sb_holdings *holdings, const struct sb_entry *old,
@@ -106,8 +106,8 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
     if (code)
         return code;
     if (!holdings->parent_is_dir) {
-        sb_tell(holdings->notify, SB_PROBLEM, "clash", wanted->path,
-                "a name above it is a file in the archive; left out");
+        sb_report(holdings->notify, SB_PROBLEM, "clash", wanted->path,
+                  "a name above it is a file in the archive; left out");
         return SB_END;
     }
     code = look_up(holdings, wanted->path, wanted->path_size, old, err);
@@ -123,8 +123,8 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
         tell_clash(holdings, wanted->path);
         return SB_END;
     }
-    sb_tell(holdings->notify, SB_PROBLEM, "clash", wanted->path, "is a %s in the archive; left out",
-            old->type == SB_DIR ? "directory" : "file");
+    sb_report(holdings->notify, SB_PROBLEM, "clash", wanted->path,
+              "is a %s in the archive; left out", old->type == SB_DIR ? "directory" : "file");
     return SB_END;
 }
 

@@ -158,9 +158,9 @@ static enum sb_code link_row(struct sb_index_rows *rows, const struct linking *l
     if (code || sqlite3_changes(rows->db) > 0)
         return code;
     rows->left_out++;
-    sb_tell(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(linking->links, 2),
-            "a hard link to %s, which does not come before it; left out",
-            (const char *)sqlite3_column_text(linking->links, 1));
+    sb_report(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(linking->links, 2),
+              "a hard link to %s, which does not come before it; left out",
+              (const char *)sqlite3_column_text(linking->links, 1));
     code = sb_database_bind_row(linking->drop, 1, linking->links, 0, 1, err);
     return code ? code : sb_database_step(linking->drop, err);
 }
@@ -230,8 +230,8 @@ static enum sb_code take_sum(void *context, const struct sb_checksum_extent *ext
     summing->files++;
     if (extent->id & 1) {
         if (crc != extent->expected)
-            sb_tell(summing->sums->notify, SB_PROBLEM, "checksum", extent->name,
-                    "its bytes do not match its CRC32C");
+            sb_report(summing->sums->notify, SB_PROBLEM, "checksum", extent->name,
+                      "its bytes do not match its CRC32C");
         return SB_OK;
     }
     sqlite3_bind_int64(summing->put, 1, extent->id >> 1);
@@ -299,8 +299,8 @@ static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writin
     if (!found)
         return code;
     rows->left_out++;
-    sb_tell(notify, SB_PROBLEM, "clash", entry->path,
-            "is the name of a directory too; the file is left out");
+    sb_report(notify, SB_PROBLEM, "clash", entry->path,
+              "is the name of a directory too; the file is left out");
     return SB_END;
 }
 

@@ -77,8 +77,8 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_entry *
         return sb_fail(err, SB_EXISTS, "%s: is in the archive already (see %s)", entry->path,
                        self->advice);
     if (self->meeting == SB_MEET_ERROR || self->meeting == SB_MEET_END)
-        sb_tell(self->notify, SB_PROBLEM, "exists", entry->path,
-                "is in the archive already; left out (see %s)", self->advice);
+        sb_report(self->notify, SB_PROBLEM, "exists", entry->path,
+                  "is in the archive already; left out (see %s)", self->advice);
     else
         self->sink.counts.left++;
     return SB_END;

@@ -111,8 +111,8 @@ static void tell_unmatched(const struct archive_source *source)
 {
     for (size_t i = 0; source->select && i < source->options.path_count; i++) {
         if (sb_select_unmatched(source->select, i))
-            sb_tell(source->options.notify, SB_PROBLEM, "missing", source->options.paths[i],
-                    "no such file or directory in the archive");
+            sb_report(source->options.notify, SB_PROBLEM, "missing", source->options.paths[i],
+                      "no such file or directory in the archive");
     }
 }
 
@@ -172,16 +172,16 @@ static bool is_usable(const struct archive_source *source, const struct sb_entry
     const char *problem;
 
     if (entry->defect) {
-        sb_tell(source->options.notify, SB_PROBLEM, "row", entry->path, "%s; left out",
-                entry->defect);
+        sb_report(source->options.notify, SB_PROBLEM, "row", entry->path, "%s; left out",
+                  entry->defect);
         return false;
     }
     if (entry->type == SB_DIR && entry->path_size == 0)
         return true;
     problem = sb_name_problem(entry->path, entry->path_size);
     if (problem)
-        sb_tell(source->options.notify, SB_PROBLEM, "unsafe", entry->path, "the name %s; left out",
-                problem);
+        sb_report(source->options.notify, SB_PROBLEM, "unsafe", entry->path,
+                  "the name %s; left out", problem);
     return !problem;
 }
 

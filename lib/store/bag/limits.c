@@ -121,10 +121,10 @@ static enum sb_code find_separate(struct sb_bag *bag, uint32_t shard,
     if (count_within(bag, shard, &within, err))
         return err->code;
     if (within < s->records || size % SB_LIMIT_SIZE != 0)
-        sb_tell(notify, SB_PROBLEM, "unfinished", s->path,
-                "its writing was broken off: of %lld records in its limits file, the first %lld "
-                "are there",
-                (long long)s->records, (long long)within);
+        sb_report(notify, SB_PROBLEM, "unfinished", s->path,
+                  "its writing was broken off: of %lld records in its limits file, the first %lld "
+                  "are there",
+                  (long long)s->records, (long long)within);
     s->records = within;
     return SB_OK;
 }

@@ -55,8 +55,8 @@ static enum sb_code look_ahead(struct scanning *scanning, struct sb_error *err)
             return code;
         next->index += (int64_t)scanning->count;
         if (code) {
-            sb_tell(scanning->scan->notify, SB_PROBLEM, "damaged", sb_bag_name(scanning->bag), "%s",
-                    err->text);
+            sb_report(scanning->scan->notify, SB_PROBLEM, "damaged", sb_bag_name(scanning->bag),
+                      "%s", err->text);
             next->index++;
         }
     }
@@ -102,7 +102,7 @@ static enum sb_code drain(void *context, void *slot_pointer, struct sb_error *er
     const char *text = slot->damage.data, *end = text + slot->damage.size;
 
     for (; text < end; text += strlen(text) + 1)
-        sb_tell(scan->notify, SB_PROBLEM, "damaged", sb_bag_name(scanning->bag), "%s", text);
+        sb_report(scan->notify, SB_PROBLEM, "damaged", sb_bag_name(scanning->bag), "%s", text);
     scanning->bytes += slot->block.stored_size;
     scanning->records += (int64_t)slot->block.count;
     if (scan->progress)

@@ -77,9 +77,9 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
     (void)item;
     (void)err;
     if (member->hard_link) {
-        sb_tell(bag->notify, SB_PROBLEM, "hard link", member->entry.path,
-                "is a hard link, which a bag cannot hold; left out: unpack and convert the "
-                "directory for a record of each");
+        sb_report(bag->notify, SB_PROBLEM, "hard link", member->entry.path,
+                  "is a hard link, which a bag cannot hold; left out: unpack and convert the "
+                  "directory for a record of each");
         return SB_END;
     }
     return member->entry.type == SB_DIR ? SB_END : SB_OK;

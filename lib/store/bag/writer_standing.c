@@ -135,9 +135,9 @@ static enum sb_code look_at_set(struct sb_bag_writer *writer, struct sb_error *e
     if (!writer->options.force)
         return refuse_set(writer, &standing, err);
     if (standing.lowest > 0)
-        sb_tell(writer->options.notify, SB_WARNING, "mixed", writer->name,
-                "shards of it are there without the first, as a run that was killed leaves them; "
-                "they are replaced");
+        sb_report(writer->options.notify, SB_WARNING, "mixed", writer->name,
+                  "shards of it are there without the first, as a run that was killed leaves them; "
+                  "they are replaced");
     return SB_OK;
 }
 
@@ -152,9 +152,9 @@ enum sb_code sb_bag_tell_others(const struct sb_bag_writer *writer, struct sb_er
     enum sb_code code = scan(writer, &standing, err);
 
     if (code == SB_OK && standing.other > 0)
-        sb_tell(writer->options.notify, SB_WARNING, "mixed", writer->name,
-                "shards of another set, of %u, stay beside the %u of this one; remove them, for "
-                "\"@*\" may find either",
-                standing.other, writer->shards);
+        sb_report(writer->options.notify, SB_WARNING, "mixed", writer->name,
+                  "shards of another set, of %u, stay beside the %u of this one; remove them, for "
+                  "\"@*\" may find either",
+                  standing.other, writer->shards);
     return code;
 }

@@ -271,7 +271,7 @@ enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment, struct s
     if (strncmp(text, file->path, size) == 0 && strncmp(text + size, ": ", 2) == 0)
         text += size + 2;
     if (!told)
-        sb_tell(cache->notify, SB_PROBLEM, "damaged", file->path, "%s; left out", text);
+        sb_report(cache->notify, SB_PROBLEM, "damaged", file->path, "%s; left out", text);
     return SB_END;
 }
 

@@ -54,15 +54,15 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
     if (entry->type == SB_DIR)
         return SB_END;
     if (entry->type != SB_FILE || member->hard_link) {
-        sb_tell(notify, SB_PROBLEM, "link", entry->path,
-                "is a link, which a cache cannot hold; left out");
+        sb_report(notify, SB_PROBLEM, "link", entry->path,
+                  "is a link, which a cache cannot hold; left out");
         return SB_END;
     }
     if (sb_array_name_parse(&name, entry->path, entry->path_size) &&
         (name.form == SB_FORM_NPY || name.form == SB_FORM_PICKLE))
         return SB_OK;
-    sb_tell(notify, SB_PROBLEM, "no-array", entry->path,
-            "is no .npy or .pkl, which is all that a cache can hold; left out");
+    sb_report(notify, SB_PROBLEM, "no-array", entry->path,
+              "is no .npy or .pkl, which is all that a cache can hold; left out");
     return SB_END;
 }
 
@@ -74,7 +74,7 @@ static enum sb_code tell_spoiled(const struct cache_sink *cache, struct sb_batch
 
     if (batch)
         return sb_events_add(&batch->events, SB_PROBLEM, "damaged", cache->item.data, text, err);
-    sb_tell(cache->options.notify, SB_PROBLEM, "damaged", cache->item.data, "%s", text);
+    sb_report(cache->options.notify, SB_PROBLEM, "damaged", cache->item.data, "%s", text);
     return SB_OK;
 }
 

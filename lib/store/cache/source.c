@@ -196,8 +196,8 @@ static void tell_left_out(const struct cache_source *source, const char *why)
 {
     size_t size = source->key.size < KEY_SHOWN ? source->key.size : KEY_SHOWN;
 
-    sb_tell(source->notify, SB_PROBLEM, "damaged", source->base.name, "key '%.*s': %s; left out",
-            (int)size, source->key.data, why);
+    sb_report(source->notify, SB_PROBLEM, "damaged", source->base.name, "key '%.*s': %s; left out",
+              (int)size, source->key.data, why);
 }
 
 /* SB_DAMAGED: types and shapes of what is wanted of the row cannot all be read. */

@@ -410,8 +410,8 @@ static void tell_damage(const struct measuring *measuring, struct sb_cache_reade
 
     if (sb_cache_key_at(reader, place, &key, &ignored))
         key = (struct sb_row_key){.text = "?", .size = 1};
-    sb_tell(measuring->options->notify, SB_PROBLEM, "damaged", NULL, "key '%.*s': %s",
-            (int)key.size, key.text, what);
+    sb_report(measuring->options->notify, SB_PROBLEM, "damaged", NULL, "key '%.*s': %s",
+              (int)key.size, key.text, what);
 }
 
 static enum sb_code measure_row(const struct measuring *measuring, struct sb_cache_reader *reader,

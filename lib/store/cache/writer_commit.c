@@ -122,8 +122,8 @@ static void remove_old(const struct sb_cache_writer *writer, const char *old)
     struct sb_error why;
 
     if (sb_cache_remove_all(old, &why))
-        sb_tell(writer->options.notify, SB_WARNING, "left", writer->name,
-                "is replaced, but what it was is still there: %s", why.text);
+        sb_report(writer->options.notify, SB_WARNING, "left", writer->name,
+                  "is replaced, but what it was is still there: %s", why.text);
 }
 
 static enum sb_code replace(struct sb_cache_writer *writer, struct sb_error *err)
@@ -172,10 +172,10 @@ static enum sb_code commit_new(struct sb_cache_writer *writer, struct sb_error *
 static void tell_foreign(const struct sb_cache_writer *writer)
 {
     if (writer->counts.foreign_keys > 0)
-        sb_tell(writer->options.notify, SB_WARNING, "key", writer->name,
-                "keys that do not begin with '%s:', and which a cache of that name does not look "
-                "for: %" PRId64 "; 'convert --key-prefix=%s:' puts it before all",
-                writer->title, writer->counts.foreign_keys, writer->title);
+        sb_report(writer->options.notify, SB_WARNING, "key", writer->name,
+                  "keys that do not begin with '%s:', and which a cache of that name does not look "
+                  "for: %" PRId64 "; 'convert --key-prefix=%s:' puts it before all",
+                  writer->title, writer->counts.foreign_keys, writer->title);
 }
 
 enum sb_code sb_cache_writer_commit(struct sb_cache_writer *writer, struct sb_error *err)

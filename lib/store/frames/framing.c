@@ -268,7 +268,7 @@ static enum sb_code add_base64(struct sb_framer *framer, struct sb_buf *out, con
     while (size > 0) {
         size_t part = size < ENCODED_AT_ONCE ? size : ENCODED_AT_ONCE;
 
-        if (sb_buf_reserve(out, SB_BASE64_ROOM(part)))
+        if (sb_buf_reserve(out, SB_BASE64_CAPACITY(part)))
             return sb_fail_memory(err);
         out->size += sb_base64_encode(&framer->base64, data, part, out->data + out->size);
         out->data[out->size] = '\0';

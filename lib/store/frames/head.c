@@ -129,11 +129,11 @@ static bool parse_size(const char *text, int64_t *size)
 static void tell_answer(const struct sb_frame_reader *reader, const char *word)
 {
     if (strcmp(word, "missing") == 0)
-        sb_tell(reader->notify, SB_PROBLEM, "missing", reader->name.data,
-                "%s: said to be missing; left out", reader->what);
+        sb_report(reader->notify, SB_PROBLEM, "missing", reader->name.data,
+                  "%s: said to be missing; left out", reader->what);
     else
-        sb_tell(reader->notify, SB_PROBLEM, "damaged", reader->name.data,
-                "%s: said to be damaged; left out", reader->what);
+        sb_report(reader->notify, SB_PROBLEM, "damaged", reader->name.data,
+                  "%s: said to be damaged; left out", reader->what);
 }
 
 /* The name is in reader->name, the space behind it a NUL. */

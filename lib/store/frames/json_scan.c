@@ -69,7 +69,7 @@ enum sb_code sb_json_expect(struct sb_frame_input *input, char wanted, struct sb
 static enum sb_code put_base64(struct sb_json_text *text, const char *data, size_t size,
                                struct sb_error *err)
 {
-    char bytes[SB_BASE64_BYTES_ROOM(PIECE_BYTES)];
+    char bytes[SB_BASE64_BYTES_CAPACITY(PIECE_BYTES)];
 
     while (size > 0) {
         size_t part = size < PIECE_BYTES ? size : PIECE_BYTES, made;

@@ -119,8 +119,8 @@ static int64_t size_of(const struct sb_frame_reader *reader)
 static void tell_junk(const struct sb_frame_reader *reader)
 {
     if (sb_flow_junk(reader->in.flow))
-        sb_tell(reader->notify, SB_PROBLEM, "damaged", NULL,
-                "%s: junk follows the compressed data, and is ignored", reader->what);
+        sb_report(reader->notify, SB_PROBLEM, "damaged", NULL,
+                  "%s: junk follows the compressed data, and is ignored", reader->what);
 }
 
 static enum sb_code break_off(struct sb_frame_reader *reader, enum sb_code code,

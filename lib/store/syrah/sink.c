@@ -69,7 +69,7 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
     why = misfit(member);
     if (!why)
         return SB_OK;
-    sb_tell(syrah->notify, SB_PROBLEM, "array", member->entry.path, "%s", why);
+    sb_report(syrah->notify, SB_PROBLEM, "array", member->entry.path, "%s", why);
     return SB_END;
 }
 

@@ -281,8 +281,8 @@ static enum sb_code measure_item(const struct measuring *measuring, const struct
             continue;
         code = sb_syrah_set_extent(set, place, i, &extent, err);
         if (code == SB_DAMAGED) {
-            sb_tell(measuring->options->notify, SB_PROBLEM, "damaged", measuring->table->name, "%s",
-                    err->text);
+            sb_report(measuring->options->notify, SB_PROBLEM, "damaged", measuring->table->name,
+                      "%s", err->text);
             continue;
         }
         if (code)

@@ -48,8 +48,8 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
     if (!member->special || S_ISFIFO(member->special_mode) || S_ISCHR(member->special_mode) ||
         S_ISBLK(member->special_mode))
         return SB_OK;
-    sb_tell(tar->notify, SB_PROBLEM, "special", member->entry.path,
-            "is a %s, which a tar cannot hold; left out", member->special);
+    sb_report(tar->notify, SB_PROBLEM, "special", member->entry.path,
+              "is a %s, which a tar cannot hold; left out", member->special);
     return SB_END;
 }
 

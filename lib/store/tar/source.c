@@ -203,18 +203,18 @@ static void warn(struct tar_source *source)
     const char *text = archive_error_string(source->archive);
 
     if (!is_about_charsets(text))
-        sb_tell(source->notify, SB_PROBLEM, "damaged", present_name(source),
-                "its header is damaged: %s", text ? text : "a part of it cannot be understood");
+        sb_report(source->notify, SB_PROBLEM, "damaged", present_name(source),
+                  "its header is damaged: %s", text ? text : "a part of it cannot be understood");
 }
 
 static void tell_strayed(struct tar_source *source)
 {
     if (source->strayed == 0)
         return;
-    sb_tell(source->notify, SB_PROBLEM, "damaged", NULL,
-            "%s: damaged: %" PRId64 " bytes before byte %" PRId64
-            " are no header of a member, and were passed over",
-            source->base.name, source->strayed * SB_TAR_BLOCK, source->header_at);
+    sb_report(source->notify, SB_PROBLEM, "damaged", NULL,
+              "%s: damaged: %" PRId64 " bytes before byte %" PRId64
+              " are no header of a member, and were passed over",
+              source->base.name, source->strayed * SB_TAR_BLOCK, source->header_at);
     source->strayed = 0;
 }
 
@@ -270,13 +270,13 @@ static enum sb_code check_end_blocks(struct tar_source *source, size_t zero_bloc
     if (is_cpio(source) || zero_blocks >= 2)
         return SB_OK;
     if (zero_blocks == 0) {
-        sb_tell(source->notify, SB_PROBLEM, "truncated", NULL,
-                "%s: there is no mark at its end; it may be cut short", source->base.name);
+        sb_report(source->notify, SB_PROBLEM, "truncated", NULL,
+                  "%s: there is no mark at its end; it may be cut short", source->base.name);
         return SB_OK;
     }
     if (more) {
-        sb_tell(source->notify, SB_PROBLEM, "damaged", NULL,
-                "%s: only half of the mark at its end is there", source->base.name);
+        sb_report(source->notify, SB_PROBLEM, "damaged", NULL,
+                  "%s: only half of the mark at its end is there", source->base.name);
         return SB_OK;
     }
     return sb_fail(err, SB_DAMAGED, "%s: cut short within the mark at its end", source->base.name);
@@ -303,12 +303,12 @@ static enum sb_code finish(struct tar_source *source, struct sb_error *err)
     if (code)
         return code;
     if (more)
-        sb_tell(source->notify, SB_WARNING, "trailing", NULL,
-                "%s: more follows behind its end, at byte %" PRId64 " or later; it is ignored",
-                source->base.name, end);
+        sb_report(source->notify, SB_WARNING, "trailing", NULL,
+                  "%s: more follows behind its end, at byte %" PRId64 " or later; it is ignored",
+                  source->base.name, end);
     if (sb_flow_junk(source->flow))
-        sb_tell(source->notify, SB_PROBLEM, "damaged", NULL,
-                "%s: junk follows the compressed data, and is ignored", source->base.name);
+        sb_report(source->notify, SB_PROBLEM, "damaged", NULL,
+                  "%s: junk follows the compressed data, and is ignored", source->base.name);
     return SB_END;
 }
 
@@ -350,8 +350,9 @@ static void fill_ids(struct tar_source *source, struct sb_member *member)
     int64_t uid = archive_entry_uid(source->entry), gid = archive_entry_gid(source->entry);
 
     if (!is_id(uid) || !is_id(gid))
-        sb_tell(source->notify, SB_WARNING, "owner", present_name(source),
-                "its owner %" PRId64 ":%" PRId64 " is none that there can be; left out", uid, gid);
+        sb_report(source->notify, SB_WARNING, "owner", present_name(source),
+                  "its owner %" PRId64 ":%" PRId64 " is none that there can be; left out", uid,
+                  gid);
     if (is_id(uid))
         member->entry.has |= SB_HAS_UID;
     if (is_id(gid))
@@ -506,8 +507,8 @@ static enum sb_code decode(struct tar_source *source, const char **text, struct 
     if (code == SB_NOMEM)
         return sb_fail_memory(err);
     if (code)
-        sb_tell(source->notify, SB_PROBLEM, "name", *text, SB_NOT_IN_CHARSET,
-                sb_context_now->charset);
+        sb_report(source->notify, SB_PROBLEM, "name", *text, SB_NOT_IN_CHARSET,
+                  sb_context_now->charset);
     *text = out->data;
     return SB_OK;
 }
@@ -603,14 +604,14 @@ static bool is_usable(struct tar_source *source)
     const char *header;
 
     if (!name || !name[0]) {
-        sb_tell(source->notify, SB_PROBLEM, "name", NULL,
-                "%s: a member at byte %" PRId64 " has no name, and is left out", source->base.name,
-                source->header_at);
+        sb_report(source->notify, SB_PROBLEM, "name", NULL,
+                  "%s: a member at byte %" PRId64 " has no name, and is left out",
+                  source->base.name, source->header_at);
         return false;
     }
     if (archive_entry_size(source->entry) < 0) {
-        sb_tell(source->notify, SB_PROBLEM, "damaged", name,
-                "its size is negative; it is left out");
+        sb_report(source->notify, SB_PROBLEM, "damaged", name,
+                  "its size is negative; it is left out");
         return false;
     }
     if (archive_entry_filetype(source->entry) || archive_entry_hardlink(source->entry))
@@ -618,8 +619,8 @@ static bool is_usable(struct tar_source *source)
     header = raw_bytes(source, source->header_at, source->data_at);
     if (!is_cpio(source) && header &&
         sb_tar_is_continued(header, (size_t)(source->data_at - source->header_at)))
-        sb_tell(source->notify, SB_PROBLEM, "damaged", name,
-                "is only a part of a file that began in another volume");
+        sb_report(source->notify, SB_PROBLEM, "damaged", name,
+                  "is only a part of a file that began in another volume");
     return true;
 }
 

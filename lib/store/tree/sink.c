@@ -128,8 +128,8 @@ static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_memb
     if (look_back(sink, member, &item->mark, err))
         return err->code;
     if (member->hard_link && !(item->mark & SB_TREE_LINKABLE)) {
-        sb_tell(sink->options.notify, SB_PROBLEM, "missing", entry->path,
-                "hard link to %s, which was not written; left out", member->hard_link);
+        sb_report(sink->options.notify, SB_PROBLEM, "missing", entry->path,
+                  "hard link to %s, which was not written; left out", member->hard_link);
         return note_failure(sink, entry, err) ? err->code : SB_END;
     }
     if (!(item->mark & SB_TREE_OURS) && sink->target.fd >= 0 &&
@@ -285,7 +285,7 @@ static enum sb_code store_late(struct sb_tree_sink *sink, struct sb_batch *batch
     default:
         break;
     }
-    sb_events_tell(&batch->events, sink->options.notify);
+    sb_events_report(&batch->events, sink->options.notify);
     return code;
 }
 

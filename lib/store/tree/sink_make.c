@@ -14,7 +14,7 @@ static enum sb_code tell_failure(const struct sb_tree_sink *sink, const char *ki
 
     if (sb_ends_work(&cause))
         return sb_fail(err, cause.code, "%s: %s", name, cause.text);
-    sb_tell(sink->options.notify, SB_PROBLEM, kind, name, "%s", cause.text);
+    sb_report(sink->options.notify, SB_PROBLEM, kind, name, "%s", cause.text);
     return SB_OK;
 }
 

@@ -68,10 +68,10 @@ void sb_tree_problem(const struct sb_tree *tree, const char *kind, const char *t
     char reason[128];
 
     if (error_number)
-        sb_tell(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s: %s", text,
-                strerror_r(error_number, reason, sizeof(reason)));
+        sb_report(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s: %s", text,
+                  strerror_r(error_number, reason, sizeof(reason)));
     else
-        sb_tell(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s", text);
+        sb_report(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s", text);
 }
 
 static bool is_ancestor(const struct sb_tree *tree, const struct stat *st)
@@ -206,8 +206,8 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
         tree->start_dev = item->stat.st_dev;
     elsewhere = options->one_file_system && item->stat.st_dev != tree->start_dev;
     if (elsewhere)
-        sb_tell(options->notify, SB_NOTE, "mount", tree->disk.data,
-                "is on another file system, its contents are left out");
+        sb_report(options->notify, SB_NOTE, "mount", tree->disk.data,
+                  "is on another file system, its contents are left out");
     if (fd >= 0 && elsewhere)
         close(fd);
     else if (fd >= 0 && list(tree, fd, &item->stat, err))

@@ -105,8 +105,8 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
         return SB_END;
     if (member->entry.path_size + (member->entry.type == SB_DIR) <= SB_ZIP_NAME_MAX)
         return SB_OK;
-    sb_tell(zip->notify, SB_PROBLEM, "name", member->entry.path,
-            "has a name longer than a zip can hold; left out");
+    sb_report(zip->notify, SB_PROBLEM, "name", member->entry.path,
+              "has a name longer than a zip can hold; left out");
     return SB_END;
 }
 
@@ -571,9 +571,10 @@ static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
     if (code == SB_OK)
         code = write_directory(zip, err);
     if (code == SB_OK && zip->clamped > 0)
-        sb_tell(zip->notify, SB_WARNING, "times", NULL,
-                "%s: %lld times before 1980 or after 2107 were clamped, as a zip cannot hold them",
-                sink->name, (long long)zip->clamped);
+        sb_report(
+            zip->notify, SB_WARNING, "times", NULL,
+            "%s: %lld times before 1980 or after 2107 were clamped, as a zip cannot hold them",
+            sink->name, (long long)zip->clamped);
     return code ? code : sb_outfile_commit(zip->file, err);
 }
 

@@ -163,7 +163,7 @@ static enum sb_code locate(const struct zip_source *zip, struct sb_member *membe
         return SB_OK;
     code = read_header(&zip->file, member, &local, err);
     if (code == SB_DAMAGED) {
-        sb_tell(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s", err->text);
+        sb_report(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s", err->text);
         return SB_END;
     }
     if (code)
@@ -180,21 +180,21 @@ static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_reco
     if (sb_zip_member_fill(member, record, &zip->clock, &zip->naming, err))
         return err->code;
     if (zip->naming.failed)
-        sb_tell(zip->notify, SB_PROBLEM, "name", member->entry.path, SB_NOT_IN_CHARSET,
-                sb_context_now->charset);
+        sb_report(zip->notify, SB_PROBLEM, "name", member->entry.path, SB_NOT_IN_CHARSET,
+                  sb_context_now->charset);
     if (record->defect) {
-        sb_tell(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s; left out",
-                record->defect);
+        sb_report(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s; left out",
+                  record->defect);
         return SB_END;
     }
     if (record->two_sizes)
-        sb_tell(zip->notify, SB_PROBLEM, "damaged", member->entry.path,
-                "is stored, but said to have another size; all of its bytes are taken");
+        sb_report(zip->notify, SB_PROBLEM, "damaged", member->entry.path,
+                  "is stored, but said to have another size; all of its bytes are taken");
     if (check_place(zip, record, err))
         return err->code;
     if (record->flags & (SB_ZIP_ENCRYPTED | SB_ZIP_HIDDEN)) {
-        sb_tell(zip->notify, SB_PROBLEM, "encrypted", member->entry.path,
-                "is encrypted; left out: unpack it with unzip or 7z, which ask for the password");
+        sb_report(zip->notify, SB_PROBLEM, "encrypted", member->entry.path,
+                  "is encrypted; left out: unpack it with unzip or 7z, which ask for the password");
         return SB_END;
     }
     if (sb_zip_record_is_partial(record) && complete(zip, member, err))
@@ -207,9 +207,9 @@ static void tell_end(const struct zip_source *zip)
     const struct sb_zip_walk *walk = &zip->walk;
 
     if (!sb_zip_walk_is_complete(walk))
-        sb_tell(zip->notify, SB_PROBLEM, "damaged", NULL,
-                "%s: the central directory has %lld members, its end record says %lld",
-                zip->base.name, (long long)walk->seen, (long long)walk->end->count);
+        sb_report(zip->notify, SB_PROBLEM, "damaged", NULL,
+                  "%s: the central directory has %lld members, its end record says %lld",
+                  zip->base.name, (long long)walk->seen, (long long)walk->end->count);
 }
 
 static enum sb_code next_member(struct sb_source *base, struct sb_member *member,
@@ -259,15 +259,15 @@ static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
     zip->file.end = zip->end.start;
     zip->base.total = zip->end.start - zip->end.base;
     if (zip->end.junk > 0)
-        sb_tell(zip->notify, SB_WARNING, "junk", NULL, "%s: has %lld bytes behind its end",
-                zip->base.name, (long long)zip->end.junk);
+        sb_report(zip->notify, SB_WARNING, "junk", NULL, "%s: has %lld bytes behind its end",
+                  zip->base.name, (long long)zip->end.junk);
     if (zip->end.cut)
-        sb_tell(zip->notify, SB_WARNING, "comment", NULL,
-                "%s: its comment, which nothing follows, is cut short", zip->base.name);
+        sb_report(zip->notify, SB_WARNING, "comment", NULL,
+                  "%s: its comment, which nothing follows, is cut short", zip->base.name);
     if (zip->end.comment > 0)
-        sb_tell(zip->notify, SB_NOTE, "comment", NULL,
-                "%s: has a comment of %zu bytes, which is not taken along", zip->base.name,
-                zip->end.comment);
+        sb_report(zip->notify, SB_NOTE, "comment", NULL,
+                  "%s: has a comment of %zu bytes, which is not taken along", zip->base.name,
+                  zip->end.comment);
     return sb_zip_walk_begin(&zip->walk, input->file, &zip->end, err);
 }
 

@@ -47,15 +47,15 @@ static enum sb_code fetch_some(struct closing *closing, struct sb_mover_file *la
                                struct sb_error *err)
 {
     struct sb_mover_file *to = closing->window + closing->count;
-    size_t room = WINDOW_FILES - closing->count, count = 0;
+    size_t capacity = WINDOW_FILES - closing->count, count = 0;
     enum sb_code code;
 
-    if (room > closing->fetch)
-        room = closing->fetch;
+    if (capacity > closing->fetch)
+        capacity = closing->fetch;
     if (closing->fetch < WINDOW_FILES)
         closing->fetch *= 2;
-    code = sb_mover_fetch(closing->mover, last, false, to, room, &count, err);
-    closing->all = count < room;
+    code = sb_mover_fetch(closing->mover, last, false, to, capacity, &count, err);
+    closing->all = count < capacity;
     while (count > 0 && to[count - 1].shard != closing->shard) {
         count--;
         closing->all = true;
@@ -100,12 +100,12 @@ static void pass_over(struct closing *closing)
 }
 
 /* As many extents as take up no more than `room`, and may be moved in one commit. */
-static struct batch gather(const struct closing *closing, int64_t room)
+static struct batch gather(const struct closing *closing, int64_t capacity)
 {
     struct batch batch = {0};
 
     for (size_t i = closing->at; i < closing->count && batch.files < SB_MOVER_FILES; i++) {
-        if (closing->window[i].size > room - batch.bytes)
+        if (closing->window[i].size > capacity - batch.bytes)
             break;
         batch.bytes += closing->window[i].size;
         batch.files++;

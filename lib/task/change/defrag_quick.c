@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define FETCH_ROOM 1024
+#define FETCH_MOST 1024
 
 struct shard {
     int64_t before; /* its length when this began */
@@ -110,7 +110,7 @@ static enum sb_code scan(struct quick *quick, struct sb_error *err)
         quick->shards[i].end = quick->shards[i].stays = quick->shards[i].comes = 0;
     code = sb_gap_table_new(&quick->gaps, err);
     while (code == SB_OK) {
-        code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_ROOM, &count, err);
+        code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_MOST, &count, err);
         for (size_t i = 0; code == SB_OK && i < count; i++)
             code = scan_file(quick, &at, &quick->fetched[i], err);
         if (code || count == 0)
@@ -203,7 +203,7 @@ static enum sb_code fill_gaps(struct quick *quick, struct sb_error *err)
         quick->time_went = true;
         code = sb_interrupted() ? sb_fail_interrupt(err)
                                 : sb_mover_fetch(quick->mover, before, true, quick->fetched,
-                                                 FETCH_ROOM, &count, err);
+                                                 FETCH_MOST, &count, err);
         if (code || count == 0)
             break;
         code = fill_from(quick, quick->fetched, count, &stop, err);
@@ -246,7 +246,7 @@ static enum sb_code move_empty(struct quick *quick, uint32_t shard, uint32_t to,
     if (shard != to)
         last = (struct sb_mover_file){.shard = shard, .offset = -1};
     while (code == SB_OK && count > 0) {
-        code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_ROOM, &count, err);
+        code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_MOST, &count, err);
         for (size_t i = 0; code == SB_OK && i < count; i++) {
             if (quick->fetched[i].shard != shard)
                 return SB_OK;
@@ -300,7 +300,7 @@ static enum sb_code prepare(struct quick *quick, struct sb_error *err)
                        ? (uint32_t)(quick->options->keep_through + 1)
                        : quick->count;
     quick->give_up = now() + quick->options->max_seconds;
-    quick->fetched = calloc(FETCH_ROOM, sizeof(*quick->fetched));
+    quick->fetched = calloc(FETCH_MOST, sizeof(*quick->fetched));
     quick->shards = calloc(quick->count, sizeof(*quick->shards));
     if (!quick->fetched || !quick->shards)
         return sb_fail_memory(err);

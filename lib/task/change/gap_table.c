@@ -10,7 +10,7 @@
  */
 struct sb_gap_table {
     struct sb_gap *gaps;
-    size_t count, room;
+    size_t count, capacity;
     int64_t *largest;
     size_t leaves;
 };
@@ -40,7 +40,7 @@ enum sb_code sb_gap_table_add(struct sb_gap_table *table, const struct sb_gap *g
 {
     if (gap->size <= 0 || table->count == SB_GAPS_MOST)
         return SB_OK;
-    if (sb_grow(&table->gaps, &table->room, table->count, sizeof(*gap), err))
+    if (sb_grow(&table->gaps, &table->capacity, table->count, sizeof(*gap), err))
         return err->code;
     table->gaps[table->count++] = *gap;
     return SB_OK;

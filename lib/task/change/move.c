@@ -180,8 +180,8 @@ static enum sb_code move_one(struct move *move, const char *text, struct sb_erro
     if (code)
         return code;
     if (keep) {
-        sb_tell(options->notify, SB_NOTE, "kept", move->from.data, "stays, for %s is there already",
-                move->to.data);
+        sb_report(options->notify, SB_NOTE, "kept", move->from.data,
+                  "stays, for %s is there already", move->to.data);
         return SB_OK;
     }
     if (options->moved)

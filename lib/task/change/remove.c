@@ -32,7 +32,7 @@ static int64_t counted_size(const struct sb_entry *entry)
     return entry->size > 0 ? entry->size : 0;
 }
 
-static void tell_removed(const struct removal *removal, const struct sb_entry *entry)
+static void report_removed(const struct removal *removal, const struct sb_entry *entry)
 {
     const struct sb_remove_options *options = removal->options;
 
@@ -74,13 +74,13 @@ static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *
     else
         code = sb_fail_memory(err);
     if (code == SB_NOENT) {
-        sb_tell(removal->options->notify, SB_PROBLEM, "row", name.data, "%s; left as it is",
-                defect);
+        sb_report(removal->options->notify, SB_PROBLEM, "row", name.data, "%s; left as it is",
+                  defect);
         code = SB_OK;
     } else if (code == SB_OK) {
         found.path = name.data;
         found.path_size = name.size;
-        tell_removed(removal, &found);
+        report_removed(removal, &found);
         code = drop(removal, &found, err);
     }
     sb_buf_release(&name);
@@ -98,21 +98,21 @@ static enum sb_code take(struct removal *removal, const struct sb_entry *entry,
     if (!sb_filter_takes(options->filter, entry->path, entry->path_size, is_dir))
         return SB_OK;
     if (is_dir && !options->recursive) {
-        sb_tell(options->notify, SB_PROBLEM, "directory", entry->path,
-                "is a directory; -r removes it with all that is below it");
+        sb_report(options->notify, SB_PROBLEM, "directory", entry->path,
+                  "is a directory; -r removes it with all that is below it");
         return SB_OK;
     }
     if (entry->defect)
         return drop_defect(removal, entry, err);
-    tell_removed(removal, entry);
+    report_removed(removal, entry);
     return drop(removal, entry, err);
 }
 
-static void tell_missing(const struct removal *removal, const char *name)
+static void report_missing(const struct removal *removal, const char *name)
 {
     if (!removal->options->force)
-        sb_tell(removal->options->notify, SB_PROBLEM, "missing", *name ? name : "''",
-                "no such file or directory in the archive");
+        sb_report(removal->options->notify, SB_PROBLEM, "missing", *name ? name : "''",
+                  "no such file or directory in the archive");
 }
 
 static enum sb_code take_selected(struct removal *removal, struct sb_error *err)
@@ -131,7 +131,7 @@ static enum sb_code take_selected(struct removal *removal, struct sb_error *err)
     }
     for (size_t i = 0; code == SB_END && i < options->arg_count; i++) {
         if (sb_select_unmatched(select, i))
-            tell_missing(removal, options->args[i]);
+            report_missing(removal, options->args[i]);
     }
     sb_select_free(select);
     return code == SB_END ? SB_OK : code;
@@ -178,7 +178,7 @@ static enum sb_code take_name(struct removal *removal, const char *text, struct 
         return code;
     code = name->size ? find(removal, name->data, name->size, &entry, err) : SB_NOENT;
     if (code == SB_NOENT) {
-        tell_missing(removal, text);
+        report_missing(removal, text);
         return SB_OK;
     }
     entry.path = name->data;

@@ -149,9 +149,9 @@ static enum sb_code warn_of_old_name(const struct upgrade *upgrade, struct sb_er
     enum sb_code code = old ? sb_look_at(old, &look, err) : err->code;
 
     if (code == SB_OK && look.there)
-        sb_tell(upgrade->notify, SB_WARNING, "index", old,
-                "%sdoes not count beside the archive's index; remove it if nobody needs it",
-                S_ISREG(look.mode) && is_outdated(old) ? "an older index, " : "");
+        sb_report(upgrade->notify, SB_WARNING, "index", old,
+                  "%sdoes not count beside the archive's index; remove it if nobody needs it",
+                  S_ISREG(look.mode) && is_outdated(old) ? "an older index, " : "");
     free(old);
     return code;
 }

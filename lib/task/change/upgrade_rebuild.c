@@ -102,8 +102,8 @@ static enum sb_code copy_tables(struct copy *copy, struct sb_error *err)
     if (code == SB_OK)
         code = sb_database_integer(copy->upgrade->db, tables->nameless, 0, &nameless, err);
     if (code == SB_OK && nameless > 0)
-        sb_tell(copy->upgrade->notify, SB_PROBLEM, "row", copy->upgrade->hold.file,
-                "%lld rows without a name were left out", (long long)nameless);
+        sb_report(copy->upgrade->notify, SB_PROBLEM, "row", copy->upgrade->hold.file,
+                  "%lld rows without a name were left out", (long long)nameless);
     return code;
 }
 
@@ -144,8 +144,8 @@ static enum sb_code copy_user_indexes(struct copy *copy, struct sb_error *err)
         if (!name || !table || !sql || is_standard(name))
             continue;
         if (strcmp(table, "directories") == 0)
-            sb_tell(copy->upgrade->notify, SB_WARNING, "index", name,
-                    "an index on 'directories', which is no more, was not taken over");
+            sb_report(copy->upgrade->notify, SB_WARNING, "index", name,
+                      "an index on 'directories', which is no more, was not taken over");
         else
             code = make_index(copy, sql, err);
     }

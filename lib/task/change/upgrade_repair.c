@@ -120,8 +120,8 @@ static enum sb_code take_file(struct merge *merge, struct sb_error *err)
     int64_t bytes = stored_sum(row, 1);
 
     if (bytes < 0) {
-        sb_tell(merge->upgrade->notify, SB_PROBLEM, "row", path,
-                "its size is not a number of bytes, and counts as 0");
+        sb_report(merge->upgrade->notify, SB_PROBLEM, "row", path,
+                  "its size is not a number of bytes, and counts as 0");
         bytes = 0;
     }
     return sb_treestat_file(merge->tree, path, size, bytes, err);

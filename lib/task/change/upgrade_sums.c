@@ -71,8 +71,8 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent, struc
         bool usable = take_row(batch->rows, extent);
         batch->last = extent->id;
         if (!usable) {
-            sb_tell(batch->upgrade->notify, SB_PROBLEM, "row", extent->name,
-                    "its row cannot be used, so it gets no checksum; run 'shardbox verify'");
+            sb_report(batch->upgrade->notify, SB_PROBLEM, "row", extent->name,
+                      "its row cannot be used, so it gets no checksum; run 'shardbox verify'");
             continue;
         }
         batch->files++;
@@ -93,8 +93,8 @@ static enum sb_code done(void *context, const struct sb_checksum_extent *extent,
     batch->all_files++;
     if (!failure)
         return put_sum(batch, extent->id, crc, err);
-    sb_tell(batch->upgrade->notify, SB_PROBLEM, "unreadable", extent->name,
-            "gets no checksum, for it cannot be read: %s", failure->text);
+    sb_report(batch->upgrade->notify, SB_PROBLEM, "unreadable", extent->name,
+              "gets no checksum, for it cannot be read: %s", failure->text);
     return SB_OK;
 }
 

@@ -149,7 +149,7 @@ static enum sb_code keys_of(struct sb_bag_writer_options *keys,
 }
 
 /* What is wrong with a bag is told when it is opened for writing. */
-static int64_t count_standing(const char *path, const struct sb_bag_writer_options *write)
+static int64_t count_existing(const char *path, const struct sb_bag_writer_options *write)
 {
     struct sb_bag_options read = {.compression = write->compression, .limits = write->limits};
     struct sb_bag *bag;
@@ -171,8 +171,8 @@ static enum sb_code check_pair(const struct sb_convert_options *options,
 
     if (!options->append)
         return SB_OK;
-    records = count_standing(options->output, &options->records.write);
-    names = count_standing(keys->path, keys);
+    records = count_existing(options->output, &options->records.write);
+    names = count_existing(keys->path, keys);
     if (records < 0 || names < 0 || records == names)
         return SB_OK;
     if (names < records)
@@ -239,7 +239,7 @@ static enum sb_code count_chosen(struct bags *bags, const char *input,
     *count = 0;
     while ((code = sb_record_choice_next(choice, &run, err)) != SB_END) {
         if (code == SB_INVALID)
-            sb_tell(bags->notify, SB_PROBLEM, "missing", input, "%s", err->text);
+            sb_report(bags->notify, SB_PROBLEM, "missing", input, "%s", err->text);
         else if (code)
             return code;
         else
@@ -263,9 +263,9 @@ static void close_chosen(struct chosen *chosen)
 static enum sb_code open_chosen(struct chosen *chosen, const struct bags *bags, size_t input,
                                 struct sb_error *err)
 {
-    struct sb_record_choice_options room;
+    struct sb_record_choice_options capacity;
     const struct sb_record_choice_options *choice =
-        sb_convert_part_choice(bags->part, input, bags->choice, &room);
+        sb_convert_part_choice(bags->part, input, bags->choice, &capacity);
     enum sb_code code;
 
     *chosen = (struct chosen){0};
@@ -436,8 +436,8 @@ static enum sb_code count_would_be(struct bags *bags, struct sb_error *err)
     enum sb_code code = count_inputs(bags, records, err);
 
     if (!code)
-        sb_tell(bags->notify, SB_NOTE, "would-store", bags->options->output,
-                "would hold %" PRId64 " records", *records);
+        sb_report(bags->notify, SB_NOTE, "would-store", bags->options->output,
+                  "would hold %" PRId64 " records", *records);
     return code;
 }
 

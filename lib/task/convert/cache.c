@@ -146,8 +146,8 @@ enum sb_code sb_convert_caches(const struct sb_convert_options *options,
     if (options->transfer.dry_run) {
         code = add_part(&caches, part, err);
         if (!code)
-            sb_tell(notify, SB_NOTE, "would-store", options->output,
-                    "would be given %" PRId64 " keys", caches.counts.rows);
+            sb_report(notify, SB_NOTE, "would-store", options->output,
+                      "would be given %" PRId64 " keys", caches.counts.rows);
     } else {
         code = write_cache(&caches, part, err);
     }

@@ -174,9 +174,9 @@ static void lose(void *context, const char *name, unsigned lost)
     if (options->lost)
         options->lost(options->transfer.context, name, lost);
     if (options->transfer.strict)
-        sb_tell(&convert->notify, SB_PROBLEM, "lost", name, "has %s, which %s does not hold",
-                sb_property_text(lost & -lost),
-                convert->output.sink ? convert->output.sink->name : options->output);
+        sb_report(&convert->notify, SB_PROBLEM, "lost", name, "has %s, which %s does not hold",
+                  sb_property_text(lost & -lost),
+                  convert->output.sink ? convert->output.sink->name : options->output);
 }
 
 static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
@@ -244,12 +244,12 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_store *sto
 {
     const struct sb_convert_options *options = convert->options;
     struct sb_convert_options cut = *options;
-    struct sb_record_choice_options room;
+    struct sb_record_choice_options capacity;
     struct sb_source *source = NULL;
     enum sb_code code = SB_OK;
 
     cut.records.choice =
-        sb_convert_part_choice(&convert->part, number, options->records.choice, &room);
+        sb_convert_part_choice(&convert->part, number, options->records.choice, &capacity);
     if (options->wrap && sb_store_can(store, SB_CAN_PARTS))
         return wrap_files(convert, store, records, err);
     if (sb_store_can(store, SB_CAN_ITEMS) && makes_records(options) && options->array_count != 1)

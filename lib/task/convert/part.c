@@ -122,18 +122,18 @@ bool sb_convert_part_has(const struct sb_convert_part *part, size_t input)
 const struct sb_record_choice_options *
 sb_convert_part_choice(const struct sb_convert_part *part, size_t input,
                        const struct sb_record_choice_options *choice,
-                       struct sb_record_choice_options *room)
+                       struct sb_record_choice_options *capacity)
 {
     static const struct sb_record_choice_options all = {.sample = -1};
 
     if (!part->cuts)
         return choice;
-    *room = choice ? *choice : all;
+    *capacity = choice ? *choice : all;
     if (part->listed)
-        *room = (struct sb_record_choice_options){
+        *capacity = (struct sb_record_choice_options){
             .sample = -1,
             .numbers = {
                 .spool = &part->numbers, .step = 1, .count = sb_limit_spool_count(&part->numbers)}};
-    room->cut = part->cuts[input];
-    return room;
+    capacity->cut = part->cuts[input];
+    return capacity;
 }

@@ -37,6 +37,6 @@ bool sb_convert_part_has(const struct sb_convert_part *part, size_t input);
 const struct sb_record_choice_options *
 sb_convert_part_choice(const struct sb_convert_part *part, size_t input,
                        const struct sb_record_choice_options *choice,
-                       struct sb_record_choice_options *room);
+                       struct sb_record_choice_options *capacity);
 
 #endif

@@ -41,8 +41,8 @@ static void report_progress(const struct rebag *rebag)
 static void leave_out(struct rebag *rebag, int64_t record, struct sb_error *why)
 {
     sb_rebag_name_record(record, why);
-    sb_tell(rebag->work.options->notify, SB_PROBLEM, "damaged", sb_bag_name(rebag->work.bag), "%s",
-            why->text);
+    sb_report(rebag->work.options->notify, SB_PROBLEM, "damaged", sb_bag_name(rebag->work.bag),
+              "%s", why->text);
     rebag->counts->damaged++;
 }
 
@@ -51,8 +51,8 @@ static enum sb_code choose_run(struct rebag *rebag, struct sb_error *err)
     enum sb_code code;
 
     while ((code = sb_record_choice_next(rebag->choice, &rebag->run, err)) == SB_INVALID)
-        sb_tell(rebag->work.options->notify, SB_PROBLEM, "missing", sb_bag_name(rebag->work.bag),
-                "%s", err->text);
+        sb_report(rebag->work.options->notify, SB_PROBLEM, "missing", sb_bag_name(rebag->work.bag),
+                  "%s", err->text);
     return code;
 }
 
@@ -220,7 +220,7 @@ static enum sb_code add_late(struct rebag *rebag, const struct sb_rebag_record *
         return code;
     if (sb_rebag_moves(work, extent->shard))
         return sb_bag_writer_add_run(writer, coder->reader, record->place, 1, err);
-    code = sb_bag_load(coder->reader, extent, coder->scratch, SB_REBAG_ROOM, &size, err);
+    code = sb_bag_load(coder->reader, extent, coder->scratch, SB_REBAG_CAPACITY, &size, err);
     if (code == SB_LIMIT)
         return stream(rebag, extent, err);
     if (code || !work->encodes)
@@ -284,7 +284,7 @@ static enum sb_code drain(void *context, void *slot_, struct sb_error *err)
     struct sb_rebag_slot *slot = slot_;
     enum sb_code code;
 
-    sb_events_tell(&slot->events, rebag->work.options->notify);
+    sb_events_report(&slot->events, rebag->work.options->notify);
     rebag->counts->damaged += slot->damaged;
     code = add_slot(rebag, slot, err);
     for (size_t i = 0; i < slot->count; i++)

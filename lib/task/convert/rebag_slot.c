@@ -25,7 +25,7 @@ enum sb_code sb_rebag_coder_make(struct sb_rebag_coder *coder, const struct sb_r
         code = sb_bag_reader_new(&coder->reader, work->bag, err);
     if (!code && work->encodes && !coder->encoder)
         code = sb_encoder_new(&coder->encoder, options->dictionary, options->level, err);
-    if (!code && !(coder->scratch = malloc(SB_REBAG_ROOM)))
+    if (!code && !(coder->scratch = malloc(SB_REBAG_CAPACITY)))
         code = sb_fail_memory(err);
     return code;
 }
@@ -49,12 +49,12 @@ static enum sb_code encode(struct sb_rebag_coder *coder, const struct sb_rebag_w
 
     if (sb_bag_shard(work->bag, shard)->zstd) {
         code = sb_bag_decode(coder->reader, shard, stored, stored_size, coder->scratch,
-                             SB_REBAG_ROOM, &size, err);
+                             SB_REBAG_CAPACITY, &size, err);
         if (code)
             return code;
         record = coder->scratch;
     }
-    if (size > SB_REBAG_ROOM)
+    if (size > SB_REBAG_CAPACITY)
         return SB_LIMIT;
     if (work->encodes)
         return sb_encode(coder->encoder, record, size, out, err);
@@ -176,18 +176,18 @@ static enum sb_code locate(struct sb_rebag_slot *slot, const struct sb_rebag_wor
 /* In the order of the output: what does not fit is what comes last. */
 static void choose_those_that_fit(struct sb_rebag_slot *slot)
 {
-    size_t room = SB_REBAG_BYTES;
+    size_t capacity = SB_REBAG_BYTES;
 
     for (size_t i = 0; i < slot->count; i++) {
         struct sb_rebag_record *record = &slot->records[i];
 
         if (record->state != SB_REBAG_NEW)
             continue;
-        if (record->extent.size > (int64_t)room) {
+        if (record->extent.size > (int64_t)capacity) {
             record->state = SB_REBAG_LATE;
             continue;
         }
-        room -= (size_t)record->extent.size;
+        capacity -= (size_t)record->extent.size;
         record->state = SB_REBAG_READ;
     }
 }

@@ -11,8 +11,8 @@
 #include "core/events.h"
 #include "task/convert/rebag.h"
 
-#define SB_REBAG_RECORDS 1024              /* of a slot, at most */
-#define SB_REBAG_ROOM    ((size_t)1 << 20) /* a record larger than this is streamed */
+#define SB_REBAG_RECORDS  1024              /* of a slot, at most */
+#define SB_REBAG_CAPACITY ((size_t)1 << 20) /* a record larger than this is streamed */
 #define SB_REBAG_BYTES                                                                             \
     ((size_t)2 << 20) /* stored bytes of a slot; and those that came of them,                      \
                          but for the last record */
@@ -32,7 +32,7 @@ bool sb_rebag_moves(const struct sb_rebag_work *work, uint32_t shard);
 struct sb_rebag_coder {
     struct sb_bag_reader *reader;
     struct sb_encoder *encoder; /* NULL where nothing is encoded */
-    char *scratch;              /* SB_REBAG_ROOM */
+    char *scratch;              /* SB_REBAG_CAPACITY */
 };
 enum sb_code sb_rebag_coder_make(struct sb_rebag_coder *coder, const struct sb_rebag_work *work,
                                  struct sb_error *err) SB_CHECKED; /* once; later calls: SB_OK */

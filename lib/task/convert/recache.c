@@ -188,8 +188,8 @@ static enum sb_code copy_row(struct recache *recache, struct sb_cache_place plac
         *err = why;
         return code;
     }
-    sb_tell(recache->options->notify, SB_PROBLEM, "damaged", recache->key.data, "%s; left out",
-            why.text);
+    sb_report(recache->options->notify, SB_PROBLEM, "damaged", recache->key.data, "%s; left out",
+              why.text);
     sb_cache_writer_drop_row(recache->writer);
     return SB_OK;
 }

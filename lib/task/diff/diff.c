@@ -43,7 +43,7 @@ struct diff {
 
     struct frame *frames;
     size_t depth;
-    size_t room;
+    size_t capacity;
     struct sb_buf descend; /* the directory that was met last */
     bool descend_ours;
     bool descend_theirs;
@@ -137,8 +137,8 @@ static enum sb_code list_theirs(struct diff *diff, const char *dir, size_t size,
         return code;
     if (code == SB_SYSTEM && (err->sys_errno == EMFILE || err->sys_errno == ENFILE))
         return code;
-    sb_tell(diff->options->notify, SB_PROBLEM, "unreadable", size > 0 ? dir : ".",
-            "%s; its contents are not compared", err->text);
+    sb_report(diff->options->notify, SB_PROBLEM, "unreadable", size > 0 ? dir : ".",
+              "%s; its contents are not compared", err->text);
     return SB_OK;
 }
 
@@ -147,7 +147,7 @@ static enum sb_code enter(struct diff *diff, const char *dir, size_t size, bool 
 {
     struct frame *frame;
 
-    if (sb_grow(&diff->frames, &diff->room, diff->depth, sizeof(*frame), err))
+    if (sb_grow(&diff->frames, &diff->capacity, diff->depth, sizeof(*frame), err))
         return err->code;
     frame = &diff->frames[diff->depth++];
     *frame = (struct frame){0};
@@ -178,8 +178,8 @@ static enum sb_code look_ahead(struct diff *diff, struct frame *frame, struct sb
     code = sb_listing_next(diff->theirs, frame->theirs, &frame->their_next, err);
     frame->theirs_wait = !code;
     if (code == SB_SYSTEM || code == SB_NOENT || code == SB_INVALID) {
-        sb_tell(diff->options->notify, SB_PROBLEM, "changed", NULL,
-                "the tree changed while it was compared: %s", err->text);
+        sb_report(diff->options->notify, SB_PROBLEM, "changed", NULL,
+                  "the tree changed while it was compared: %s", err->text);
         code = SB_END;
     }
     if (code == SB_END) {
@@ -313,7 +313,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
 
     if (pairs->damaged && sb_archive_still_current(diff->archive, err))
         return err->code;
-    sb_events_tell(&pairs->events, diff->options->notify);
+    sb_events_report(&pairs->events, diff->options->notify);
     sb_pairs_report(pairs, diff->options);
     sb_count_up(&diff->bytes, pairs->bytes);
     diff->files += pairs->files;
@@ -359,8 +359,8 @@ static void name_unmatched(const struct diff *diff)
 {
     for (size_t i = 0; diff->select && i < diff->options->path_count; i++) {
         if (sb_select_unmatched(diff->select, i))
-            sb_tell(diff->options->notify, SB_PROBLEM, "missing", diff->options->paths[i],
-                    "no such file or directory on either side");
+            sb_report(diff->options->notify, SB_PROBLEM, "missing", diff->options->paths[i],
+                      "no such file or directory on either side");
     }
 }
 

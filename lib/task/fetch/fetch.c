@@ -143,9 +143,9 @@ static enum sb_code answer_absent(struct sb_fetch *f, const struct sb_slot *slot
 
     f->counts->missing++;
     if (request->answer == SB_ANSWER_DIRECTORY)
-        sb_tell(f->notify, SB_PROBLEM, "directory", name, "is a directory");
+        sb_report(f->notify, SB_PROBLEM, "directory", name, "is a directory");
     else if (!sb_fetch_batches(f->options))
-        sb_tell(f->notify, SB_PROBLEM, "missing", name, "no such file in the archive");
+        sb_report(f->notify, SB_PROBLEM, "missing", name, "no such file in the archive");
     if (sb_fetch_batches(f->options))
         return sb_fetch_give_line(f, name, request->name_size, "missing", err);
     return SB_OK;
@@ -155,7 +155,7 @@ enum sb_code sb_fetch_answer_damaged(struct sb_fetch *f, const char *name, size_
                                      const char *text, struct sb_error *err)
 {
     f->counts->damaged++;
-    sb_tell(f->notify, SB_PROBLEM, "damaged", name, "%s", text);
+    sb_report(f->notify, SB_PROBLEM, "damaged", name, "%s", text);
     return sb_fetch_batches(f->options) ? sb_fetch_give_line(f, name, size, "damaged", err) : SB_OK;
 }
 
@@ -163,7 +163,7 @@ enum sb_code sb_fetch_answer_changed(struct sb_fetch *f, const char *name, size_
                                      const char *text, struct sb_error *err)
 {
     f->counts->missing++;
-    sb_tell(f->notify, SB_PROBLEM, "changed", name, "%s", text);
+    sb_report(f->notify, SB_PROBLEM, "changed", name, "%s", text);
     return sb_fetch_batches(f->options) ? sb_fetch_give_line(f, name, size, "missing", err) : SB_OK;
 }
 
@@ -308,10 +308,10 @@ static enum sb_code drain(void *context, void *slot_context, struct sb_error *er
     enum sb_code code = give_slot(f, slot, false, err);
 
     f->in_flight -= slot->cost;
-    if (slot->data_room > SB_FETCH_SLOT_BYTES) {
+    if (slot->data_capacity > SB_FETCH_SLOT_BYTES) {
         free(slot->data);
         slot->data = NULL;
-        slot->data_room = 0;
+        slot->data_capacity = 0;
     }
     return code;
 }

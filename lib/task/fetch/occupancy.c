@@ -15,15 +15,15 @@ struct shard {
 
 struct tally {
     struct shard *shards; /* by number */
-    size_t count, room;
-    bool steady;     /* files come by address */
-    int64_t defects; /* met in this scan, */
-    int64_t told;    /* and in any, which were told */
+    size_t count, capacity;
+    bool steady;      /* files come by address */
+    int64_t defects;  /* met in this scan, */
+    int64_t reported; /* and in any, which were told */
 };
 
-static enum sb_code make_room(struct tally *tally, uint32_t number, struct sb_error *err)
+static enum sb_code make_space(struct tally *tally, uint32_t number, struct sb_error *err)
 {
-    if (sb_grow(&tally->shards, &tally->room, number, sizeof(*tally->shards), err))
+    if (sb_grow(&tally->shards, &tally->capacity, number, sizeof(*tally->shards), err))
         return err->code;
     for (; tally->count <= number; tally->count++)
         tally->shards[tally->count] = (struct shard){.use.shard = (uint32_t)tally->count};
@@ -35,7 +35,7 @@ static enum sb_code add(struct tally *tally, const struct sb_entry *entry, struc
     int64_t begin = entry->offset, end = entry->offset + entry->size;
     struct shard *shard;
 
-    if (make_room(tally, entry->shard, err))
+    if (make_space(tally, entry->shard, err))
         return err->code;
     shard = &tally->shards[entry->shard];
     if (tally->steady && begin < shard->end)
@@ -65,8 +65,8 @@ static enum sb_code scan(struct tally *tally, struct sb_archive *archive,
     while (!code && !(code = sb_cursor_next(cursor, &entry, err))) {
         if (!entry.defect) {
             code = add(tally, &entry, err);
-        } else if (tally->defects++ == tally->told) {
-            tally->told++;
+        } else if (tally->defects++ == tally->reported) {
+            tally->reported++;
             if (defect)
                 defect(context, &entry);
         }

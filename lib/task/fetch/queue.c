@@ -115,19 +115,19 @@ enum sb_code sb_look_up(struct sb_lookup *lookup, struct sb_buf *names, struct s
     return see_whether_coded(lookup, request, &entry, err);
 }
 
-static enum sb_code make_room(struct sb_queue *queue, struct sb_error *err)
+static enum sb_code make_space(struct sb_queue *queue, struct sb_error *err)
 {
-    size_t room = queue->room;
+    size_t capacity = queue->capacity;
 
-    if (sb_grow(&queue->requests, &room, queue->count, sizeof(*queue->requests), err))
+    if (sb_grow(&queue->requests, &capacity, queue->count, sizeof(*queue->requests), err))
         return err->code;
-    return sb_grow(&queue->order, &queue->room, queue->count, sizeof(*queue->order), err);
+    return sb_grow(&queue->order, &queue->capacity, queue->count, sizeof(*queue->order), err);
 }
 
 static enum sb_code add_name(struct sb_queue *queue, const char *name, size_t size,
                              struct sb_error *err)
 {
-    if (make_room(queue, err))
+    if (make_space(queue, err))
         return err->code;
     queue->requests[queue->count++] =
         (struct sb_request){.name_at = queue->names.size, .name_size = size};

@@ -17,7 +17,7 @@ struct sb_queue {
     struct sb_buf names;
     struct sb_request *requests;
     struct sb_queue_key *order; /* of look-ups */
-    size_t room;                /* of both */
+    size_t capacity;            /* of both */
     size_t count;
     size_t looked_up; /* so many of `order` */
     size_t next;      /* the request to answer next; count: none */

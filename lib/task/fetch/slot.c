@@ -48,7 +48,7 @@ enum sb_code sb_slot_add(struct sb_slot *slot, const struct sb_request *request,
 {
     struct sb_request *requests;
 
-    if (sb_grow(&slot->requests, &slot->room, slot->count, sizeof(*requests), err))
+    if (sb_grow(&slot->requests, &slot->capacity, slot->count, sizeof(*requests), err))
         return err->code;
     requests = &slot->requests[slot->count];
     *requests = *request;
@@ -163,15 +163,15 @@ static enum sb_code read_run(struct sb_slot *slot, size_t first, size_t count, s
     return code;
 }
 
-static enum sb_code make_data_room(struct sb_slot *slot, struct sb_error *err)
+static enum sb_code make_data_space(struct sb_slot *slot, struct sb_error *err)
 {
-    if (slot->data && slot->cost <= slot->data_room)
+    if (slot->data && slot->cost <= slot->data_capacity)
         return SB_OK;
     free(slot->data);
-    slot->data_room = slot->cost > SB_FETCH_SLOT_BYTES ? slot->cost : SB_FETCH_SLOT_BYTES;
-    slot->data = malloc(slot->data_room);
+    slot->data_capacity = slot->cost > SB_FETCH_SLOT_BYTES ? slot->cost : SB_FETCH_SLOT_BYTES;
+    slot->data = malloc(slot->data_capacity);
     if (!slot->data) {
-        slot->data_room = 0;
+        slot->data_capacity = 0;
         return sb_fail_memory(err);
     }
     return SB_OK;
@@ -179,7 +179,7 @@ static enum sb_code make_data_room(struct sb_slot *slot, struct sb_error *err)
 
 enum sb_code sb_slot_read(struct sb_slot *slot, struct sb_error *err)
 {
-    enum sb_code code = make_data_room(slot, err);
+    enum sb_code code = make_data_space(slot, err);
     size_t count, bytes;
 
     for (size_t i = 0; i < slot->count && !code; i += count) {

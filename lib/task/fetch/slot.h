@@ -63,10 +63,10 @@ struct sb_slot {
     struct sb_buf names;
     struct sb_request *requests;
     size_t count;
-    size_t room; /* of requests */
-    size_t cost; /* bytes of data that the answers may take */
+    size_t capacity; /* of requests */
+    size_t cost;     /* bytes of data that the answers may take */
     char *data;
-    size_t data_room;
+    size_t data_capacity;
     size_t data_size;
 };
 

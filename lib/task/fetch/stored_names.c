@@ -66,8 +66,8 @@ static enum sb_code convert(struct sb_stored_names *names, const char **name, si
     if (code == SB_NOMEM)
         return sb_fail_memory(err);
     if (code) {
-        sb_tell(names->notify, SB_PROBLEM, "encoding", disk_path,
-                "the name is not in the character set given; left out");
+        sb_report(names->notify, SB_PROBLEM, "encoding", disk_path,
+                  "the name is not in the character set given; left out");
         return SB_END;
     }
     *name = to->data;
@@ -92,9 +92,10 @@ static void warn_encoding(struct sb_stored_names *names, const char *name, size_
     if (names->any_bytes || names->warned_encoding || sb_is_utf8(name, size))
         return;
     names->warned_encoding = true;
-    sb_tell(names->notify, SB_WARNING, "encoding", disk_path,
-            "the name is not UTF-8: kept, but Barecat will not be able to list this archive, only "
-            "to read single paths; pack --iconv stores names as UTF-8 (said once)");
+    sb_report(
+        names->notify, SB_WARNING, "encoding", disk_path,
+        "the name is not UTF-8: kept, but Barecat will not be able to list this archive, only "
+        "to read single paths; pack --iconv stores names as UTF-8 (said once)");
 }
 
 enum sb_code sb_stored_names_map(struct sb_stored_names *names, const char *name, size_t size,
@@ -116,8 +117,8 @@ enum sb_code sb_stored_names_map(struct sb_stored_names *names, const char *name
         return sb_fail_memory(err);
     problem = why_not(names, names->out.data, names->out.size);
     if (problem) {
-        sb_tell(names->notify, SB_PROBLEM, "name", disk_path, "cannot be stored: the name %s",
-                problem);
+        sb_report(names->notify, SB_PROBLEM, "name", disk_path, "cannot be stored: the name %s",
+                  problem);
         return SB_END;
     }
     warn_encoding(names, names->out.data, names->out.size, disk_path);

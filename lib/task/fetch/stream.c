@@ -159,7 +159,7 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
         return end_within(name, err);
     if (bad) {
         fetch->counts->damaged++;
-        sb_tell(fetch->notify, SB_PROBLEM, "damaged", name, "%s", err->text);
+        sb_report(fetch->notify, SB_PROBLEM, "damaged", name, "%s", err->text);
         return SB_OK;
     }
     if (!code && fetch->frames.framer)
@@ -175,13 +175,13 @@ static enum sb_code answer(struct fetch_stream *fetch, const struct sb_member *m
         return give_file(fetch, &member->entry, name, size, err);
     fetch->counts->missing++;
     if (member->special)
-        sb_tell(fetch->notify, SB_PROBLEM, "special", name, "is a %s", member->special);
+        sb_report(fetch->notify, SB_PROBLEM, "special", name, "is a %s", member->special);
     else if (member->hard_link)
-        sb_tell(fetch->notify, SB_PROBLEM, "link", name,
-                "is a hard link to '%s', whose bytes have passed by; ask for that name instead",
-                member->hard_link);
+        sb_report(fetch->notify, SB_PROBLEM, "link", name,
+                  "is a hard link to '%s', whose bytes have passed by; ask for that name instead",
+                  member->hard_link);
     else
-        sb_tell(fetch->notify, SB_PROBLEM, "directory", name, "is a directory");
+        sb_report(fetch->notify, SB_PROBLEM, "directory", name, "is a directory");
     return SB_OK;
 }
 
@@ -265,25 +265,25 @@ static enum sb_code take_of_sample(struct fetch_stream *fetch, const struct sb_m
     if (number == fetch->number - 1)
         return answer(fetch, member, name, size, err);
     fetch->counts->missing++;
-    sb_tell(fetch->notify, SB_PROBLEM, "late", name,
-            "is of sample %lld, which others came after; left out", (long long)number);
+    sb_report(fetch->notify, SB_PROBLEM, "late", name,
+              "is of sample %lld, which others came after; left out", (long long)number);
     return SB_OK;
 }
 
-static void tell_missing_samples(const struct fetch_stream *fetch)
+static void report_missing_samples(const struct fetch_stream *fetch)
 {
     for (size_t i = 0; i < fetch->samples->slice_count; i++) {
         const struct sb_slice *slice = &fetch->samples->slices[i];
 
         if (slice->single && slice->start >= fetch->number)
-            sb_tell(fetch->notify, SB_PROBLEM, "missing", fetch->source->name,
-                    "sample %lld: there are %lld", (long long)slice->start,
-                    (long long)fetch->number);
+            sb_report(fetch->notify, SB_PROBLEM, "missing", fetch->source->name,
+                      "sample %lld: there are %lld", (long long)slice->start,
+                      (long long)fetch->number);
     }
     for (size_t i = 0; i < fetch->samples->column_count; i++) {
         if (!fetch->met[i])
-            sb_tell(fetch->notify, SB_PROBLEM, "missing", fetch->source->name,
-                    "no sample has a file '%s'", fetch->samples->columns[i]);
+            sb_report(fetch->notify, SB_PROBLEM, "missing", fetch->source->name,
+                      "no sample has a file '%s'", fetch->samples->columns[i]);
     }
 }
 
@@ -323,7 +323,7 @@ static enum sb_code walk(struct fetch_stream *fetch, struct sb_error *err)
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code tell_missing(struct fetch_stream *fetch, struct sb_error *err)
+static enum sb_code report_missing(struct fetch_stream *fetch, struct sb_error *err)
 {
     sqlite3_stmt *rows;
     enum sb_code code;
@@ -332,8 +332,8 @@ static enum sb_code tell_missing(struct fetch_stream *fetch, struct sb_error *er
                                "SELECT asked FROM names WHERE met = 0 ORDER BY place", err);
     while (sb_database_row(rows, &code, err)) {
         fetch->counts->missing++;
-        sb_tell(fetch->notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(rows, 0),
-                "no such file in the archive");
+        sb_report(fetch->notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(rows, 0),
+                  "no such file in the archive");
     }
     sqlite3_finalize(rows);
     return code;
@@ -370,9 +370,9 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
     if (!code)
         code = walk(&fetch, err);
     if (!code && options->samples)
-        tell_missing_samples(&fetch);
+        report_missing_samples(&fetch);
     if (!code && names)
-        code = tell_missing(&fetch, err);
+        code = report_missing(&fetch, err);
     if (!code)
         code = sb_fetch_frames_finish(&fetch.frames, err);
     sqlite3_finalize(fetch.add);

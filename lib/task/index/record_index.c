@@ -160,7 +160,7 @@ static enum sb_code pass(struct search *search, struct sb_error *err)
         if (numbers->size > 0)
             qsort(numbers->data, numbers->size / sizeof(int64_t), sizeof(int64_t), compare_numbers);
     }
-    for (size_t i = 0; !code && i < sb_record_keys_asked(keys); i++) {
+    for (size_t i = 0; !code && i < sb_record_keys_count(keys); i++) {
         const struct sb_record_key *key = sb_record_keys_get(keys, i);
 
         code = answer(search, keys->text.data + key->text, key->size, &key->numbers, err);
@@ -218,7 +218,7 @@ static enum sb_code answer_as_they_come(const struct search *search, struct sb_e
     enum sb_code code =
         sb_record_table_new(&table, search->bag, search->options, search->notify, err);
 
-    for (size_t i = 0; !code && i < sb_record_keys_asked(keys); i++) {
+    for (size_t i = 0; !code && i < sb_record_keys_count(keys); i++) {
         const struct sb_record_key *key = sb_record_keys_get(keys, i);
 
         code =

@@ -32,7 +32,7 @@ void sb_record_keys_free(struct sb_record_keys *keys)
     for (uint32_t i = 0; i < keys->count; i++)
         sb_buf_release(&keys->keys[i].numbers);
     sb_buf_release(&keys->text);
-    sb_buf_release(&keys->asked);
+    sb_buf_release(&keys->requested);
     free(keys->buckets);
     free(keys->keys);
     free(keys);
@@ -53,19 +53,19 @@ static void link_key(struct sb_record_keys *keys, uint32_t number)
 
 static enum sb_code grow(struct sb_record_keys *keys, struct sb_error *err)
 {
-    uint32_t room = keys->room ? keys->room * 2 : BUCKETS_FIRST;
-    struct sb_record_key *grown = realloc(keys->keys, room * sizeof(*grown));
+    uint32_t capacity = keys->capacity ? keys->capacity * 2 : BUCKETS_FIRST;
+    struct sb_record_key *grown = realloc(keys->keys, capacity * sizeof(*grown));
     uint32_t *buckets;
 
     if (!grown)
         return sb_fail_memory(err);
     keys->keys = grown;
-    buckets = realloc(keys->buckets, room * sizeof(*buckets));
+    buckets = realloc(keys->buckets, capacity * sizeof(*buckets));
     if (!buckets)
         return sb_fail_memory(err);
     keys->buckets = buckets;
-    keys->room = keys->bucket_count = room;
-    memset(buckets, 0xff, room * sizeof(*buckets));
+    keys->capacity = keys->bucket_count = capacity;
+    memset(buckets, 0xff, capacity * sizeof(*buckets));
     for (uint32_t i = 0; i < keys->count; i++)
         link_key(keys, i);
     return SB_OK;
@@ -76,7 +76,7 @@ static enum sb_code add_new(struct sb_record_keys *keys, const void *key, size_t
 {
     struct sb_record_key *added;
 
-    if (keys->count == keys->room && grow(keys, err))
+    if (keys->count == keys->capacity && grow(keys, err))
         return err->code;
     added = &keys->keys[keys->count];
     *added = (struct sb_record_key){
@@ -103,26 +103,26 @@ enum sb_code sb_record_keys_add(struct sb_record_keys *keys, const void *key, si
         if (add_new(keys, key, size, err))
             return err->code;
     }
-    return sb_buf_add(&keys->asked, &number, sizeof(number)) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add(&keys->requested, &number, sizeof(number)) ? sb_fail_memory(err) : SB_OK;
 }
 
 bool sb_record_keys_full(const struct sb_record_keys *keys)
 {
-    return keys->text.size + keys->asked.size +
-               keys->room * (sizeof(*keys->keys) + sizeof(*keys->buckets)) >=
+    return keys->text.size + keys->requested.size +
+               keys->capacity * (sizeof(*keys->keys) + sizeof(*keys->buckets)) >=
            SB_RECORD_KEYS_MAX;
 }
 
-size_t sb_record_keys_asked(const struct sb_record_keys *keys)
+size_t sb_record_keys_count(const struct sb_record_keys *keys)
 {
-    return keys->asked.size / sizeof(uint32_t);
+    return keys->requested.size / sizeof(uint32_t);
 }
 
-struct sb_record_key *sb_record_keys_get(const struct sb_record_keys *keys, size_t asked)
+struct sb_record_key *sb_record_keys_get(const struct sb_record_keys *keys, size_t requested)
 {
     uint32_t number;
 
-    memcpy(&number, keys->asked.data + asked * sizeof(number), sizeof(number));
+    memcpy(&number, keys->requested.data + requested * sizeof(number), sizeof(number));
     return &keys->keys[number];
 }
 

@@ -30,8 +30,8 @@ struct sb_record_keys {
     struct sb_hash_key seed;
     struct sb_buf text;
     struct sb_record_key *keys;
-    uint32_t count, room;
-    struct sb_buf asked; /* uint32_t each: key by key, in the order of asking */
+    uint32_t count, capacity;
+    struct sb_buf requested; /* uint32_t each: key by key, in the order of asking */
     uint32_t *buckets;
     uint32_t bucket_count; /* a power of two */
     size_t longest;
@@ -46,8 +46,8 @@ enum sb_code sb_record_keys_add(struct sb_record_keys *keys, const void *key, si
 bool sb_record_keys_full(const struct sb_record_keys *keys);
 
 /* How many were asked, and each of them. */
-size_t sb_record_keys_asked(const struct sb_record_keys *keys);
-struct sb_record_key *sb_record_keys_get(const struct sb_record_keys *keys, size_t asked);
+size_t sb_record_keys_count(const struct sb_record_keys *keys);
+struct sb_record_key *sb_record_keys_get(const struct sb_record_keys *keys, size_t requested);
 
 /* Is there a key of so many bytes? */
 bool sb_record_keys_has_size(const struct sb_record_keys *keys, int64_t size);

@@ -21,7 +21,7 @@ struct sb_record_table {
     struct sb_bag_reader *reader;
     struct sb_hash_key seed;
     struct entry *entries;
-    size_t count, room;
+    size_t count, capacity;
     size_t starts[GROUP_COUNT + 1]; /* of the groups */
     struct sb_buf record;
 };
@@ -185,7 +185,7 @@ enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *ba
         .progress_context = options->context,
         .notify = notify,
     };
-    size_t room;
+    size_t capacity;
     enum sb_code code;
 
     *out = NULL;
@@ -193,8 +193,8 @@ enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *ba
         return sb_fail_memory(err);
     table->bag = bag;
     /* Memory that is never touched costs nothing: what a file claims to hold is not believed. */
-    if (!__builtin_mul_overflow((size_t)sb_bag_count(bag), sizeof(struct entry), &room))
-        table->entries = malloc(room ? room : 1);
+    if (!__builtin_mul_overflow((size_t)sb_bag_count(bag), sizeof(struct entry), &capacity))
+        table->entries = malloc(capacity ? capacity : 1);
     code = table->entries ? sb_hash_key_draw(&table->seed, err) : sb_fail_memory(err);
     if (!code)
         code = sb_bag_reader_new(&table->reader, bag, err);

@@ -88,9 +88,9 @@ static enum sb_code map_extent(struct merge *merge, struct sb_entry *entry, stru
     if (code)
         return code;
     if (entry->offset > sb_linker_size(merge->linker, number) - entry->size) {
-        sb_tell(&merge->counter.notify, SB_PROBLEM, "bounds", entry->path,
-                "in %s: its bytes lie beyond the end of shard %05u; left out",
-                merge->inputs[merge->held_input].path, entry->shard);
+        sb_report(&merge->counter.notify, SB_PROBLEM, "bounds", entry->path,
+                  "in %s: its bytes lie beyond the end of shard %05u; left out",
+                  merge->inputs[merge->held_input].path, entry->shard);
         return SB_END;
     }
     entry->shard = number;
@@ -105,8 +105,8 @@ static enum sb_code refuse(struct merge *merge, const char *name, const char *fi
         return sb_fail(err, SB_EXISTS,
                        "%s: is in %s and in %s (see --duplicates, --prefix and --as-subdirs)", name,
                        first, second);
-    sb_tell(&merge->counter.notify, SB_PROBLEM, "duplicate", name, "is in %s and in %s", first,
-            second);
+    sb_report(&merge->counter.notify, SB_PROBLEM, "duplicate", name, "is in %s and in %s", first,
+              second);
     return SB_OK;
 }
 
@@ -160,8 +160,8 @@ static void count_held(struct merge *merge)
     merge->result->files++;
     sb_count_up(&merge->result->bytes, entry->size);
     if (!merge->writer)
-        sb_tell(&merge->counter.notify, SB_NOTE, "would-link", entry->path,
-                "would be linked from %s", merge->inputs[merge->held_input].path);
+        sb_report(&merge->counter.notify, SB_NOTE, "would-link", entry->path,
+                  "would be linked from %s", merge->inputs[merge->held_input].path);
 }
 
 /* No other row has its name. */
@@ -204,8 +204,8 @@ static enum sb_code meet_held(struct merge *merge, const struct sb_entry *entry,
     const char *held_path = merge->inputs[merge->held_input].path;
 
     if ((entry->type == SB_DIR) != (merge->held.type == SB_DIR)) {
-        sb_tell(&merge->counter.notify, SB_PROBLEM, "clash", entry->path,
-                "is a directory in %s, and a file in %s, which is left out", held_path, path);
+        sb_report(&merge->counter.notify, SB_PROBLEM, "clash", entry->path,
+                  "is a directory in %s, and a file in %s, which is left out", held_path, path);
         return SB_OK;
     }
     if (entry->type != SB_DIR && duplicates == SB_DUPLICATE_ERROR)

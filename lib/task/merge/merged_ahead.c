@@ -60,7 +60,7 @@ static enum sb_code read_batch(struct ahead *ahead, struct batch *batch, struct 
     struct sb_notify notify = {.call = keep_event, .context = batch};
     enum sb_code code = SB_OK;
 
-    sb_merged_rows_tell_to(ahead->rows, &notify);
+    sb_merged_rows_notify(ahead->rows, &notify);
     while (batch->count < BATCH_ROWS) {
         struct merged_row *row = &batch->rows[batch->count];
 
@@ -72,7 +72,7 @@ static enum sb_code read_batch(struct ahead *ahead, struct batch *batch, struct 
             return sb_fail_memory(err);
         batch->count++;
     }
-    sb_merged_rows_tell_to(ahead->rows, ahead->notify);
+    sb_merged_rows_notify(ahead->rows, ahead->notify);
     ahead->read = code == SB_END;
     if (batch->failed)
         return sb_fail_memory(err);
@@ -99,7 +99,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     struct batch *batch = slot;
     enum sb_code code = SB_OK;
 
-    sb_events_tell(&batch->events, ahead->notify);
+    sb_events_report(&batch->events, ahead->notify);
     for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
         struct merged_row *row = &batch->rows[i];
 

@@ -262,8 +262,8 @@ static enum sb_code keep_row(struct sb_merged_rows *rows, struct input *input,
         input->count++;
         return SB_OK;
     }
-    sb_tell(rows->notify, SB_PROBLEM, kind, entry->path, "in %s: %s%s; left out",
-            input->given->path, entry->defect ? "" : "the name ", problem);
+    sb_report(rows->notify, SB_PROBLEM, kind, entry->path, "in %s: %s%s; left out",
+              input->given->path, entry->defect ? "" : "the name ", problem);
     sb_buf_cut(&input->text, text);
     return SB_OK;
 }
@@ -443,7 +443,7 @@ enum sb_code sb_merged_rows_next(struct sb_merged_rows *rows, struct sb_entry *e
     return SB_OK;
 }
 
-void sb_merged_rows_tell_to(struct sb_merged_rows *rows, const struct sb_notify *notify)
+void sb_merged_rows_notify(struct sb_merged_rows *rows, const struct sb_notify *notify)
 {
     rows->notify = notify;
 }

@@ -41,7 +41,7 @@ enum sb_code sb_merged_rows_next(struct sb_merged_rows *rows, struct sb_entry *e
                                  struct sb_error *err) SB_CHECKED;
 
 /* From now on problems are told to this one. */
-void sb_merged_rows_tell_to(struct sb_merged_rows *rows, const struct sb_notify *notify);
+void sb_merged_rows_notify(struct sb_merged_rows *rows, const struct sb_notify *notify);
 
 typedef enum sb_code sb_each_merged_row(void *context, const struct sb_entry *entry, size_t input,
                                         struct sb_error *err);

@@ -67,10 +67,10 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
 }
 
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
-                         size_t room, struct sb_events *events, struct sb_error *err)
+                         size_t capacity, struct sb_events *events, struct sb_error *err)
 {
-    return sb_tree_load(&self_of(loader->source)->options.read, member, data, room, loader->sparse,
-                        events, err);
+    return sb_tree_load(&self_of(loader->source)->options.read, member, data, capacity,
+                        loader->sparse, events, err);
 }
 
 static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,

@@ -57,9 +57,9 @@ static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name, struc
     if (code == SB_OK && sb_name_normalize(wanted, &normal, &stripped))
         code = sb_fail_memory(err);
     if (code == SB_OK && stripped)
-        sb_tell(&packer->counter.notify, SB_WARNING, "stripped", wanted,
-                "stored as '%s': names in an archive are relative (said once)",
-                normal.data ? normal.data : "");
+        sb_report(&packer->counter.notify, SB_WARNING, "stripped", wanted,
+                  "stored as '%s': names in an archive are relative (said once)",
+                  normal.data ? normal.data : "");
     if (code == SB_OK)
         code = sb_stored_names_map(names, normal.data ? normal.data : "", normal.size, wanted,
                                    &mapped, err);

@@ -39,7 +39,7 @@ struct sb_pack_dirs {
         size_t disk_size;
         struct stat stat;
     } * held;
-    size_t count, room;
+    size_t count, capacity;
     size_t given;             /* so many of them, from the top, were given out */
     struct sb_buf name, disk; /* of the innermost */
     struct sb_buf text;       /* what is given out */
@@ -187,7 +187,7 @@ static enum sb_code pack_dirs_hold(struct sb_pack_dirs *dirs, const struct sb_pa
 {
     size_t disk_size = strlen(item->disk_path);
 
-    if (sb_grow(&dirs->held, &dirs->room, dirs->count, sizeof(*dirs->held), err))
+    if (sb_grow(&dirs->held, &dirs->capacity, dirs->count, sizeof(*dirs->held), err))
         return err->code;
     if (sb_buf_set(&dirs->name, item->name, item->name_size) ||
         sb_buf_set(&dirs->disk, item->disk_path, disk_size))
@@ -238,9 +238,9 @@ static enum sb_code start_walk(struct sb_pack_source *source, const char *path,
         return sb_fail_memory(err);
     if (stripped && !source->warned_strip) {
         source->warned_strip = true;
-        sb_tell(&source->counter.notify, SB_WARNING, "stripped", path,
-                "stored as '%s': names in an archive are relative (said once)",
-                source->start.data ? source->start.data : "");
+        sb_report(&source->counter.notify, SB_WARNING, "stripped", path,
+                  "stored as '%s': names in an archive are relative (said once)",
+                  source->start.data ? source->start.data : "");
     }
     name = source->start.data ? source->start.data : "";
     if (found)
@@ -301,8 +301,8 @@ static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_i
         if (code)
             return code;
         if (found.node == SB_NODE_OTHER) {
-            sb_tell(&source->counter.notify, SB_PROBLEM, "special", found.disk_path,
-                    "%s: an archive cannot hold it; left out", kind_of_special(found.mode));
+            sb_report(&source->counter.notify, SB_PROBLEM, "special", found.disk_path,
+                      "%s: an archive cannot hold it; left out", kind_of_special(found.mode));
             continue;
         }
         code = sb_stored_names_map(source->names, found.name, found.name_size, found.disk_path,
@@ -371,21 +371,21 @@ static void check_strictly(struct sb_pack_source *source, const struct sb_pack_i
     fd = openat(item->dir_fd, item->component,
                 source->options.dereference ? flags : flags | O_NOFOLLOW);
     if (fd < 0) {
-        sb_tell(&source->counter.notify, SB_PROBLEM, "unreadable", item->disk_path, "%s",
-                strerror(errno));
+        sb_report(&source->counter.notify, SB_PROBLEM, "unreadable", item->disk_path, "%s",
+                  strerror(errno));
         return;
     }
     if (flistxattr(fd, NULL, 0) > 0)
-        sb_tell(&source->counter.notify, SB_PROBLEM, "xattr", item->disk_path,
-                "has extended attributes or an ACL, which an archive cannot hold");
+        sb_report(&source->counter.notify, SB_PROBLEM, "xattr", item->disk_path,
+                  "has extended attributes or an ACL, which an archive cannot hold");
     if (fstat(fd, &st) == 0)
         sb_tree_metadata(&member, &st);
     if (member.has & SB_KEEPS_HARD_LINKS)
-        sb_tell(&source->counter.notify, SB_PROBLEM, "hard-link", item->disk_path,
-                "is a hard link, which an archive holds as a file of its own");
+        sb_report(&source->counter.notify, SB_PROBLEM, "hard-link", item->disk_path,
+                  "is a hard link, which an archive holds as a file of its own");
     if (member.has & SB_KEEPS_FAR_TIME)
-        sb_tell(&source->counter.notify, SB_PROBLEM, "time", item->disk_path,
-                "is of a time that an archive cannot hold, before 1678 or after 2262");
+        sb_report(&source->counter.notify, SB_PROBLEM, "time", item->disk_path,
+                  "is of a time that an archive cannot hold, before 1678 or after 2262");
     close(fd);
 }
 
@@ -414,7 +414,7 @@ static enum sb_code spool_listed(void *context, const char *path, size_t size,
 
     if (strlen(path) == size)
         return spool_walk(source, path, found, err);
-    sb_tell(&source->counter.notify, SB_PROBLEM, "name", path, "has a NUL in the list; left out");
+    sb_report(&source->counter.notify, SB_PROBLEM, "name", path, "has a NUL in the list; left out");
     return SB_OK;
 }
 

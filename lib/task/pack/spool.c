@@ -146,13 +146,13 @@ static enum sb_code settle(struct sb_pack_spool *spool, const struct sb_pack_ite
         if (was_implied && !item->implied)
             code = put(spool, spool->replace, item, was_kept || item->of_share, base_fd, err);
     } else if (was_dir != (item->node == SB_NODE_DIR)) {
-        sb_tell(spool->notify, SB_PROBLEM, "clash", item->disk_path,
-                "'%s' would be both a file and a directory; left out", item->name);
+        sb_report(spool->notify, SB_PROBLEM, "clash", item->disk_path,
+                  "'%s' would be both a file and a directory; left out", item->name);
     } else if (!same && spool->duplicates == SB_DUPLICATE_LAST) {
         code = put(spool, spool->replace, item, true, base_fd, err);
     } else if (!same && spool->duplicates == SB_DUPLICATE_ERROR) {
-        sb_tell(spool->notify, SB_PROBLEM, "duplicate", item->disk_path,
-                "'%s' was already given as %s; left out (see --duplicates)", item->name, disk);
+        sb_report(spool->notify, SB_PROBLEM, "duplicate", item->disk_path,
+                  "'%s' was already given as %s; left out (see --duplicates)", item->name, disk);
     }
     sqlite3_reset(spool->find);
     return code;
@@ -256,8 +256,8 @@ enum sb_code sb_pack_spool_add(struct sb_pack_spool *spool, const struct sb_pack
     if (code)
         return code;
     if (!spool->parent_is_dir && sb_parent_size(item->name, item->name_size) > 0) {
-        sb_tell(spool->notify, SB_PROBLEM, "clash", item->disk_path,
-                "'%s' cannot be stored: a name above it is a file's; left out", item->name);
+        sb_report(spool->notify, SB_PROBLEM, "clash", item->disk_path,
+                  "'%s' cannot be stored: a name above it is a file's; left out", item->name);
         return SB_OK;
     }
     return add_row(spool, item, base_fd, err);

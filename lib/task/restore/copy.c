@@ -22,7 +22,7 @@
 struct sb_restore_copy {
     const char *path;
     char *prefix; /* "" or "DIR/" */
-    const struct sb_notify *told;
+    const struct sb_notify *notify_to;
     struct sb_notify notify; /* what the copy's source has to say */
     struct sb_store *store;
     bool begun;                 /* in sequence: a source was made */
@@ -34,13 +34,13 @@ struct sb_restore_copy {
     struct sb_error failed; /* in the catalog's callback */
 };
 
-static void tell_softly(void *context, enum sb_level level, const char *kind, const char *subject,
-                        const char *text)
+static void report_as_note(void *context, enum sb_level level, const char *kind,
+                           const char *subject, const char *text)
 {
     const struct sb_restore_copy *copy = context;
 
     (void)level;
-    sb_tell(copy->told, SB_NOTE, kind, subject, "%s", text);
+    sb_report(copy->notify_to, SB_NOTE, kind, subject, "%s", text);
 }
 
 void sb_restore_copy_free(struct sb_restore_copy *copy)
@@ -125,8 +125,8 @@ enum sb_code sb_restore_copy_open(struct sb_restore_copy **out, const char *path
         return sb_fail_memory(err);
     copy->path = path;
     copy->dir = -1;
-    copy->told = notify;
-    copy->notify = (struct sb_notify){.call = tell_softly, .context = copy};
+    copy->notify_to = notify;
+    copy->notify = (struct sb_notify){.call = report_as_note, .context = copy};
     code = refuse_itself(path, archive, err);
     if (code == SB_OK)
         code = take_prefix(copy, prefix, err);
@@ -172,8 +172,8 @@ static enum sb_code make_catalog(struct sb_restore_copy *copy, struct sb_error *
         return copy->failed.code;
     }
     if (code == SB_OK && result.damage.code)
-        sb_tell(copy->told, SB_WARNING, "damaged", NULL, "%s; what stands behind is not known",
-                result.damage.text);
+        sb_report(copy->notify_to, SB_WARNING, "damaged", NULL,
+                  "%s; what stands behind is not known", result.damage.text);
     return code ? code : sb_content_open(&copy->content, copy->archive, NULL, err);
 }
 

@@ -10,7 +10,7 @@
 struct pass {
     struct sb_restore *restore;
     int64_t size;         /* of the shard as it is */
-    int64_t room;         /* it cannot have been larger */
+    int64_t capacity;     /* it cannot have been larger */
     int64_t end;          /* of the files so far */
     bool gap;             /* a file without a checksum lies beyond the shard's end */
     bool pending;         /* the file before is to be restored, unless the next lies over it */
@@ -35,8 +35,8 @@ static enum sb_code mark_shards(struct sb_restore *restore, struct sb_error *err
         if (code == SB_NOENT || entry.defect || entry.type == SB_DIR)
             restore->gone++;
         else if (entry.size == 0)
-            sb_tell(restore->notify, SB_PROBLEM, "empty", path,
-                    "is empty: it is its checksum in the index that is wrong");
+            sb_report(restore->notify, SB_PROBLEM, "empty", path,
+                      "is empty: it is its checksum in the index that is wrong");
         else if (entry.shard <= SB_SHARD_MAX)
             sb_restore_target_mark(restore->target, entry.shard, SB_SHARD_WANTED);
     }
@@ -46,7 +46,7 @@ static enum sb_code mark_shards(struct sb_restore *restore, struct sb_error *err
 static void refuse(const struct sb_restore *restore, const struct sb_entry *entry, const char *kind,
                    const char *text)
 {
-    sb_tell(restore->notify, SB_PROBLEM, kind, entry->path, "not restored: %s", text);
+    sb_report(restore->notify, SB_PROBLEM, kind, entry->path, "not restored: %s", text);
 }
 
 /* The file before is known to be alone at its place, or not. */
@@ -73,7 +73,7 @@ static bool may_be_restored(const struct pass *pass, const struct sb_entry *entr
                "it has no checksum that a copy could be held against");
         return false;
     }
-    if (entry->offset + entry->size > pass->size && entry->offset + entry->size > pass->room) {
+    if (entry->offset + entry->size > pass->size && entry->offset + entry->size > pass->capacity) {
         refuse(pass->restore, entry, "place",
                "its place is beyond what the file system could hold, where it cannot have been");
         return false;
@@ -140,7 +140,7 @@ static enum sb_code plan_shard(struct pass *pass, uint32_t shard, struct sb_erro
 
 static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
 {
-    struct pass pass = {.restore = restore, .room = sb_restore_target_room(restore->target)};
+    struct pass pass = {.restore = restore, .capacity = sb_restore_target_limit(restore->target)};
     struct sb_error reason;
     char *path;
     enum sb_code code = sb_restore_target_look(restore->target, shard, &pass.size, &reason);
@@ -157,8 +157,8 @@ static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard, st
     path = sb_shard_name(sb_restore_target_base(restore->target), shard, err);
     if (!path)
         return err->code;
-    sb_tell(restore->notify, SB_PROBLEM, "linked", path, "its files are not restored: it %s",
-            reason.text);
+    sb_report(restore->notify, SB_PROBLEM, "linked", path, "its files are not restored: it %s",
+              reason.text);
     free(path);
     return SB_OK;
 }
@@ -181,17 +181,17 @@ static enum sb_code is_in_use(struct sb_restore *restore, uint32_t shard, bool *
     return code == SB_END ? SB_OK : code;
 }
 
-static void tell_made(const struct sb_restore *restore, uint32_t first, uint32_t last)
+static void report_made(const struct sb_restore *restore, uint32_t first, uint32_t last)
 {
     const char *path = sb_archive_path(restore->archive);
 
     if (first == last)
-        sb_tell(restore->notify, SB_WARNING, "shard", path,
-                "shard %u, which no file uses, was missing, and is made anew", first);
+        sb_report(restore->notify, SB_WARNING, "shard", path,
+                  "shard %u, which no file uses, was missing, and is made anew", first);
     else
-        sb_tell(restore->notify, SB_WARNING, "shard", path,
-                "shards %u to %u, which no file uses, were missing, and are made anew", first,
-                last);
+        sb_report(restore->notify, SB_WARNING, "shard", path,
+                  "shards %u to %u, which no file uses, were missing, and are made anew", first,
+                  last);
 }
 
 /* Up to the next one that is in use: verify tells a run of them once. */
@@ -210,7 +210,7 @@ static enum sb_code fill_hole(struct sb_restore *restore, uint32_t shard, struct
         shard += code == SB_OK;
     }
     if (shard > first)
-        tell_made(restore, first, shard - 1);
+        report_made(restore, first, shard - 1);
     return code;
 }
 

@@ -151,12 +151,12 @@ static void count_restored(struct sb_restore *restore, const struct sb_restore_i
     restore->result->restored++;
     sb_count_up(&restore->result->bytes, item->size);
     if (restore->options->dry_run)
-        sb_tell(restore->notify, SB_NOTE, "would-restore", item->path, "would be restored");
+        sb_report(restore->notify, SB_NOTE, "would-restore", item->path, "would be restored");
     else
-        sb_tell(restore->notify, SB_NOTE, "restored", item->path, "restored");
+        sb_report(restore->notify, SB_NOTE, "restored", item->path, "restored");
 }
 
-static void tell_item(struct sb_restore *restore, const struct sb_restore_item *item)
+static void report_item(struct sb_restore *restore, const struct sb_restore_item *item)
 {
     const struct sb_notify *notify = restore->notify;
     const char *given = restore->options->copy;
@@ -165,17 +165,17 @@ static void tell_item(struct sb_restore *restore, const struct sb_restore_item *
     switch (item->state) {
     case SB_RESTORE_WANTED:
         restore->result->missing++;
-        sb_tell(notify, SB_PROBLEM, "missing", item->path, "not restored: %s has no such file",
-                copy);
+        sb_report(notify, SB_PROBLEM, "missing", item->path, "not restored: %s has no such file",
+                  copy);
         break;
     case SB_RESTORE_OTHER:
         restore->result->other++;
-        sb_tell(notify, SB_PROBLEM, "other", item->path,
-                "not restored: %s has other bytes under this name", copy);
+        sb_report(notify, SB_PROBLEM, "other", item->path,
+                  "not restored: %s has other bytes under this name", copy);
         break;
     case SB_RESTORE_UNREADABLE:
-        sb_tell(notify, SB_PROBLEM, "unreadable", item->path,
-                "was written, but is damaged when it is read back; look after the disk");
+        sb_report(notify, SB_PROBLEM, "unreadable", item->path,
+                  "was written, but is damaged when it is read back; look after the disk");
         break;
     case SB_RESTORE_WRITTEN:
     case SB_RESTORE_RESTORED:
@@ -187,14 +187,14 @@ static void tell_item(struct sb_restore *restore, const struct sb_restore_item *
     }
 }
 
-static enum sb_code tell(struct sb_restore *restore, struct sb_error *err)
+static enum sb_code report(struct sb_restore *restore, struct sb_error *err)
 {
     struct sb_restore_item item = {0};
     enum sb_code code;
 
     while (!(code = sb_restore_list_next(restore->list, item.id, SB_RESTORE_WANTED,
                                          SB_RESTORE_SOUND, &item, err)))
-        tell_item(restore, &item);
+        report_item(restore, &item);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -219,14 +219,14 @@ static enum sb_code restore_found(struct sb_restore *restore,
     if (result->damaged == 0 && !sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &shard))
         return SB_OK;
     if (verified->remedies & SB_REMEDY_INDEX) {
-        sb_tell(restore->notify, SB_PROBLEM, "index", sb_archive_path(restore->archive),
-                "nothing is restored: its index is damaged, which says where files belong; take "
-                "the index from a copy, then verify again");
+        sb_report(restore->notify, SB_PROBLEM, "index", sb_archive_path(restore->archive),
+                  "nothing is restored: its index is damaged, which says where files belong; take "
+                  "the index from a copy, then verify again");
         return SB_OK;
     }
     code = restore_files(restore, err);
     if (code == SB_OK)
-        code = tell(restore, err);
+        code = report(restore, err);
     if (code == SB_OK && !restore->options->dry_run)
         result->left -= result->restored + restore->gone + count_made(restore);
     return code;

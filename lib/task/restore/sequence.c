@@ -145,8 +145,8 @@ static enum sb_code run_pass(struct sequence *sequence, struct sb_error *err)
             code = take_member(sequence, &member, err);
     }
     if ((code == SB_DAMAGED || code == SB_FORMAT) && !sequence->piece.lost) {
-        sb_tell(restore->notify, SB_WARNING, "damaged", NULL,
-                "%s; what stands behind is not looked at", err->text);
+        sb_report(restore->notify, SB_WARNING, "damaged", NULL,
+                  "%s; what stands behind is not looked at", err->text);
         return SB_OK;
     }
     return code == SB_END ? SB_OK : code;
@@ -175,9 +175,10 @@ enum sb_code sb_restore_sequence(struct sb_restore *restore, struct sb_error *er
         sequence.by_target = true;
         code = read_copy(&sequence, err);
         if (code == SB_END) {
-            sb_tell(restore->notify, SB_WARNING, "link", NULL,
-                    "files that are hard links in the copy are not restored from a pipe; give the "
-                    "copy as a file");
+            sb_report(
+                restore->notify, SB_WARNING, "link", NULL,
+                "files that are hard links in the copy are not restored from a pipe; give the "
+                "copy as a file");
             code = SB_OK;
         }
     }

@@ -145,17 +145,17 @@ bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t sha
     return missing;
 }
 
-int64_t sb_restore_target_room(const struct sb_restore_target *target)
+int64_t sb_restore_target_limit(const struct sb_restore_target *target)
 {
     char *base = strdup(target->base);
     struct statvfs fs;
-    int64_t room = INT64_MAX;
+    int64_t capacity = INT64_MAX;
 
     if (base && statvfs(dirname(base), &fs) == 0 && fs.f_blocks > 0 &&
-        __builtin_mul_overflow(fs.f_blocks, fs.f_frsize, &room))
-        room = INT64_MAX;
+        __builtin_mul_overflow(fs.f_blocks, fs.f_frsize, &capacity))
+        capacity = INT64_MAX;
     free(base);
-    return room;
+    return capacity;
 }
 
 static enum sb_code open_shard(const char *path, int flags, int *fd, struct sb_error *err)

@@ -52,7 +52,7 @@ enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t s
 bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t shard);
 
 /* How far a shard may reach: the size of the file system. INT64_MAX where that does not tell. */
-int64_t sb_restore_target_room(const struct sb_restore_target *target);
+int64_t sb_restore_target_limit(const struct sb_restore_target *target);
 
 /* Makes a shard that is missing, empty, under its lasting name, and syncs its directory. */
 enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard,

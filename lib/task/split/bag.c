@@ -52,7 +52,7 @@ static enum sb_code convert(struct split *split, const char *output,
 
 /* A bag for each part */
 
-static bool stands(const char *path)
+static bool exists(const char *path)
 {
     struct stat st;
 
@@ -74,7 +74,7 @@ static enum sb_code check_output(struct split *split, struct sb_error *err)
     const struct sb_split_bag_options *options = split->options;
     char *input = (char *)options->input;
 
-    if (options->dry_run || options->existing == SB_SPLIT_SKIP || !stands(split->output.data))
+    if (options->dry_run || options->existing == SB_SPLIT_SKIP || !exists(split->output.data))
         return SB_OK;
     if (options->existing == SB_SPLIT_REFUSE)
         return sb_fail(err, SB_EXISTS,
@@ -111,7 +111,7 @@ static enum sb_code make_part(struct split *split, int64_t number, struct sb_err
         return code;
     made.name = split->name.data;
     made.output = split->output.data;
-    made.skipped = options->existing == SB_SPLIT_SKIP && stands(split->output.data);
+    made.skipped = options->existing == SB_SPLIT_SKIP && exists(split->output.data);
     if (!options->dry_run && !made.skipped)
         code = convert_part(split, number, &made, err);
     split->files_done += part->records;
@@ -140,8 +140,8 @@ static enum sb_code make_parts(struct split *split, struct sb_error *err)
 
 /* One bag, whose shards are the parts */
 
-static void tell_shard(struct split *split, const char *path, int64_t records, int64_t bytes,
-                       bool skipped)
+static void report_shard(struct split *split, const char *path, int64_t records, int64_t bytes,
+                         bool skipped)
 {
     struct sb_split_part part = {.name = split->name.data,
                                  .output = path,
@@ -153,8 +153,8 @@ static void tell_shard(struct split *split, const char *path, int64_t records, i
     split->options->part_done(split->options->context, &part);
 }
 
-static enum sb_code tell_shards(struct split *split, const char *output, bool skipped,
-                                struct sb_error *err)
+static enum sb_code report_shards(struct split *split, const char *output, bool skipped,
+                                  struct sb_error *err)
 {
     const struct sb_bag_writer_options *write = &split->options->convert.records.write;
     struct sb_bag_options read = {.compression = write->compression, .limits = write->limits};
@@ -169,13 +169,13 @@ static enum sb_code tell_shards(struct split *split, const char *output, bool sk
         sb_buf_clear(&split->name);
         code = sb_split_number(i, sb_bag_shard_count(bag), &split->name, err);
         if (!code)
-            tell_shard(split, shard->path, shard->records, shard->bytes, skipped);
+            report_shard(split, shard->path, shard->records, shard->bytes, skipped);
     }
     sb_bag_free(bag);
     return code;
 }
 
-static enum sb_code tell_planned_shards(struct split *split, struct sb_error *err)
+static enum sb_code report_planned_shards(struct split *split, struct sb_error *err)
 {
     uint32_t shards = split->pattern.shards;
     enum sb_code code =
@@ -192,7 +192,7 @@ static enum sb_code tell_planned_shards(struct split *split, struct sb_error *er
         if (!code && sb_shard_pattern_name(&split->pattern, (uint32_t)i, shards, &split->output))
             code = sb_fail_memory(err);
         if (!code)
-            tell_shard(split, split->output.data, part->records, part->bytes, false);
+            report_shard(split, split->output.data, part->records, part->bytes, false);
     }
     return code;
 }
@@ -213,7 +213,7 @@ static enum sb_code name_set(struct split *split, struct sb_buf *out, struct sb_
     return code ? sb_fail_memory(err) : SB_OK;
 }
 
-static bool set_stands(const char *output)
+static bool set_exists(const char *output)
 {
     struct sb_spec spec;
     struct sb_error ignored;
@@ -221,7 +221,7 @@ static bool set_stands(const char *output)
 
     if (sb_spec_expand(&spec, output, &ignored))
         return false;
-    there = spec.count > 0 && stands(spec.paths[0]);
+    there = spec.count > 0 && exists(spec.paths[0]);
     sb_spec_release(&spec);
     return there;
 }
@@ -240,15 +240,15 @@ static enum sb_code make_set(struct split *split, struct sb_error *err)
         return sb_fail(err, SB_INVALID, "%s: has %" PRIu32 " shards, and --parts=%" PRId64,
                        options->output, split->pattern.shards, options->amount);
     if (options->dry_run)
-        return tell_planned_shards(split, err);
+        return report_planned_shards(split, err);
     records.write.shard_records = options->rule == SB_SPLIT_BAG_COUNT ? options->amount : 0;
     records.write.shard_bytes = options->rule == SB_SPLIT_BAG_SIZE ? options->amount : 0;
     code = name_set(split, &output, err);
-    skipped = !code && options->existing == SB_SPLIT_SKIP && set_stands(output.data);
+    skipped = !code && options->existing == SB_SPLIT_SKIP && set_exists(output.data);
     if (!code && !skipped)
         code = convert(split, output.data, &records, &done, err);
     if (!code)
-        code = tell_shards(split, output.data, skipped, err);
+        code = report_shards(split, output.data, skipped, err);
     sb_buf_release(&output);
     return code;
 }

@@ -19,7 +19,7 @@ static enum sb_code need_part(struct sb_split_bag_plan *plan, int64_t part, stru
 {
     if (part >= SB_SPLIT_BAG_PARTS)
         return sb_fail(err, SB_LIMIT, "there would be more than %d parts", SB_SPLIT_BAG_PARTS);
-    if (sb_grow(&plan->parts, &plan->room, (size_t)part, sizeof(*plan->parts), err))
+    if (sb_grow(&plan->parts, &plan->capacity, (size_t)part, sizeof(*plan->parts), err))
         return err->code;
     while (plan->count <= part)
         plan->parts[plan->count++] = (struct sb_split_bag_part){0};
@@ -41,7 +41,7 @@ static struct sb_slice slice_of(const struct sb_record_run *run)
 static enum sb_code begin_slice(struct sb_split_bag_part *part, int64_t record,
                                 struct sb_error *err)
 {
-    if (sb_grow(&part->slices, &part->room, part->count, sizeof(*part->slices), err))
+    if (sb_grow(&part->slices, &part->capacity, part->count, sizeof(*part->slices), err))
         return err->code;
     part->last = (struct sb_record_run){.first = record, .step = 1, .count = 1};
     part->slices[part->count++] = slice_of(&part->last);
@@ -181,8 +181,8 @@ static enum sb_code take_chosen(struct planning *planning, struct sb_record_choi
 
     while ((code = sb_record_choice_next(choice, &run, err)) != SB_END) {
         if (code == SB_INVALID) {
-            sb_tell(planning->notify, SB_PROBLEM, "missing", planning->options->input, "%s",
-                    err->text);
+            sb_report(planning->notify, SB_PROBLEM, "missing", planning->options->input, "%s",
+                      err->text);
             continue;
         }
         if (!code)

@@ -10,7 +10,7 @@
 
 struct sb_split_bag_part {
     struct sb_slice *slices;
-    size_t count, room;
+    size_t count, capacity;
     struct sb_record_run last; /* what the last slice stands for */
     int64_t first, step; /* of a list: places in plan->numbers, as many as there are records */
     int64_t records;
@@ -20,7 +20,7 @@ struct sb_split_bag_part {
 struct sb_split_bag_plan {
     struct sb_split_bag_part *parts;
     int64_t count;
-    size_t room;
+    size_t capacity;
     int64_t records;
     int64_t bytes;
     bool listed;

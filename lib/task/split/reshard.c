@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define FETCH_ROOM 1024
+#define FETCH_MOST 1024
 
 /* A file that waits to be queued, and its place. */
 struct waiting {
@@ -40,7 +40,7 @@ static enum sb_code fetch(struct reshard *work, const struct sb_mover_file *from
 {
     return sb_interrupted() ? sb_fail_interrupt(err)
                             : sb_mover_fetch(work->mover, from, backwards, work->fetched,
-                                             FETCH_ROOM, count, err);
+                                             FETCH_MOST, count, err);
 }
 
 /* Is the file, in a new shard, where the layout wants it? */
@@ -82,10 +82,10 @@ static enum sb_code lay_out(struct reshard *work, struct sb_error *err)
 /* Where new shards begin: as the run did that was killed, or behind all that stand. */
 static enum sb_code choose_numbers(struct reshard *work, struct sb_error *err)
 {
-    uint32_t standing = sb_mover_shard_count(work->mover);
+    uint32_t existing = sb_mover_shard_count(work->mover);
     uint32_t count = sb_shard_layout_count(work->layout);
     uint32_t kept = sb_shard_layout_kept(work->layout);
-    uint32_t most = standing > count ? standing : count;
+    uint32_t most = existing > count ? existing : count;
 
     /* Shards that a killed run had renumbered are among those that are kept now. */
     if (kept < work->numbers.from || work->numbers.to > most ||
@@ -101,7 +101,7 @@ static enum sb_code choose_numbers(struct reshard *work, struct sb_error *err)
                        "%s: %u shards are there and %u are to be made, more than there are numbers "
                        "for; give a larger shard size",
                        work->archive, work->numbers.to, count - kept);
-    work->emptied = work->numbers.to < standing ? work->numbers.to : standing;
+    work->emptied = work->numbers.to < existing ? work->numbers.to : existing;
     return SB_OK;
 }
 
@@ -263,14 +263,14 @@ static enum sb_code cut_ends(struct reshard *work, struct sb_error *err)
 static enum sb_code rearrange(struct reshard *work, struct sb_error *err)
 {
     uint32_t made = sb_shard_layout_count(work->layout) - work->numbers.from;
-    uint32_t wanted = work->numbers.to + made, standing = sb_mover_shard_count(work->mover);
+    uint32_t wanted = work->numbers.to + made, existing = sb_mover_shard_count(work->mover);
     enum sb_code code = need_permission(work, err);
 
     if (code == SB_OK)
         code = sb_renumbering_begin(work->mover, &work->numbers, work->options->shard_size, err);
     /* Also where they stand: a killed run may have made them without recording it. */
     if (code == SB_OK)
-        code = sb_mover_add_shards(work->mover, wanted > standing ? wanted - standing : 0, err);
+        code = sb_mover_add_shards(work->mover, wanted > existing ? wanted - existing : 0, err);
     if (code == SB_OK)
         code = move_files(work, err);
     if (code == SB_OK)
@@ -281,11 +281,11 @@ static enum sb_code rearrange(struct reshard *work, struct sb_error *err)
 /* Is every shard as it is wanted, and none too many? */
 static bool conforms(const struct reshard *work)
 {
-    uint32_t standing = sb_mover_shard_count(work->mover);
+    uint32_t existing = sb_mover_shard_count(work->mover);
 
-    if (work->under_way || work->numbers.from != standing)
+    if (work->under_way || work->numbers.from != existing)
         return false;
-    for (uint32_t i = 0; i < standing; i++) {
+    for (uint32_t i = 0; i < existing; i++) {
         if (is_changed(work, i))
             return false;
     }
@@ -322,7 +322,7 @@ enum sb_code sb_reshard(const char *archive, const struct sb_reshard_options *op
         return sb_fail(err, SB_INVALID, "%s: a shard of no bytes holds nothing; give another size",
                        archive);
     mover_options.dry_run = options->dry_run;
-    work.fetched = calloc(FETCH_ROOM, sizeof(*work.fetched));
+    work.fetched = calloc(FETCH_MOST, sizeof(*work.fetched));
     work.batch = calloc(SB_MOVER_FILES, sizeof(*work.batch));
     code = work.fetched && work.batch ? sb_shard_layout_new(&work.layout, options->shard_size, err)
                                       : sb_fail_memory(err);

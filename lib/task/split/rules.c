@@ -301,8 +301,8 @@ static enum sb_code choose_by_list(struct sb_split_rules *rules, const struct sb
     return code == SB_NOENT ? SB_END : code;
 }
 
-static enum sb_code tell_if_missing(struct sb_split_rules *rules, sqlite3_stmt *row,
-                                    const struct sb_notify *notify, struct sb_error *err)
+static enum sb_code report_if_missing(struct sb_split_rules *rules, sqlite3_stmt *row,
+                                      const struct sb_notify *notify, struct sb_error *err)
 {
     const char *name = (const char *)sqlite3_column_text(row, 0);
     size_t size = (size_t)sqlite3_column_bytes(row, 0);
@@ -314,7 +314,7 @@ static enum sb_code tell_if_missing(struct sb_split_rules *rules, sqlite3_stmt *
     if (code == SB_NOENT) {
         if (sb_buf_set(&rules->name, name, size - (size > 0 && name[size - 1] == '.')))
             return sb_fail_memory(err);
-        sb_tell(notify, SB_PROBLEM, "missing", rules->name.data, "is listed, but not there");
+        sb_report(notify, SB_PROBLEM, "missing", rules->name.data, "is listed, but not there");
         return SB_OK;
     }
     return sb_interrupted() ? sb_fail_interrupt(err) : code;
@@ -330,7 +330,7 @@ enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, const struct sb
         return SB_OK;
     code = sb_database_prepare(rules->db, &row, "SELECT path FROM listed ORDER BY path", err);
     while (sb_database_row(row, &code, err))
-        code = tell_if_missing(rules, row, notify, err);
+        code = report_if_missing(rules, row, notify, err);
     sqlite3_finalize(row);
     return code;
 }

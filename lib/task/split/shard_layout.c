@@ -10,7 +10,7 @@ struct sb_shard_layout {
     int64_t limit;
     int64_t *bytes; /* of each shard */
     uint32_t count;
-    size_t room;
+    size_t capacity;
     uint32_t kept; /* counts once `moved` is set: the shards before the first file that moves */
     bool moved;
 };
@@ -37,7 +37,7 @@ static enum sb_code begin_shard(struct sb_shard_layout *layout, struct sb_error 
     if (layout->count > SB_SHARD_MAX)
         return sb_fail(err, SB_LIMIT, "more than %d shards; give a larger shard size",
                        SB_SHARD_MAX + 1);
-    if (sb_grow(&layout->bytes, &layout->room, layout->count, sizeof(*layout->bytes), err))
+    if (sb_grow(&layout->bytes, &layout->capacity, layout->count, sizeof(*layout->bytes), err))
         return err->code;
     layout->bytes[layout->count++] = 0;
     return SB_OK;

@@ -193,7 +193,7 @@ static enum sb_code name_output(struct split *split, int64_t part, struct sb_err
     return code ? code : sb_split_output(split->options->output, split->name, &split->output, err);
 }
 
-static bool stands(const char *path, const char *suffix)
+static bool exists(const char *path, const char *suffix)
 {
     struct sb_buf whole = {0};
     struct stat st;
@@ -209,11 +209,11 @@ static bool output_exists(const struct split *split)
 {
     const char *path = split->output.data;
 
-    if (stands(path, ""))
+    if (exists(path, ""))
         return true;
     return sb_convert_takes(&split->options->convert) & SB_TO_INDEX &&
-           (stands(path, SB_OLD_INDEX) ||
-            (stands(path, "-shard-00000") && !stands(path, SB_NEW_SUFFIX)));
+           (exists(path, SB_OLD_INDEX) ||
+            (exists(path, "-shard-00000") && !exists(path, SB_NEW_SUFFIX)));
 }
 
 /* A part that is kept may be whole but for what its run, when it was killed, left to the next. */
@@ -222,7 +222,7 @@ static enum sb_code keep_part(const struct split *split, struct sb_error *err)
     const char *path = split->output.data;
 
     if (!(sb_convert_takes(&split->options->convert) & SB_TO_INDEX) || split->options->dry_run ||
-        !stands(path, "") || !stands(path, SB_NEW_SUFFIX))
+        !exists(path, "") || !exists(path, SB_NEW_SUFFIX))
         return SB_OK;
     return sb_hold_settle(path, err);
 }

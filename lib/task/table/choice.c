@@ -19,7 +19,7 @@ struct sb_table_choice {
     int64_t count;         /* of rows, */
     uint32_t column_count; /* and of columns of the first, or, where they vary, of the last one */
     uint32_t *chosen;      /* room for column_count */
-    uint32_t room;
+    uint32_t capacity;
     struct selection usual; /* of rows that name no column */
 
     size_t group;   /* the one under way; begun once its column was looked up */
@@ -60,12 +60,12 @@ static enum sb_code choose_columns(struct sb_table_choice *choice, struct sb_err
     choice->usual = (struct selection){.count = choice->column_count};
     if (options->column_count == 0)
         return SB_OK;
-    if (choice->column_count > choice->room) {
+    if (choice->column_count > choice->capacity) {
         chosen = reallocarray(choice->chosen, choice->column_count, sizeof(*chosen));
         if (!chosen)
             return sb_fail_memory(err);
         choice->chosen = chosen;
-        choice->room = choice->column_count;
+        choice->capacity = choice->column_count;
     }
     choice->usual = (struct selection){.columns = choice->chosen};
     for (uint32_t i = 0; i < choice->column_count; i++) {
@@ -331,7 +331,7 @@ static enum sb_code count_rows(struct sb_table_choice *choice, const struct sb_n
 
     while ((code = next_rows(choice, &rows, err)) != SB_END) {
         if (code == SB_INVALID && choice->options.share.index == 0)
-            sb_tell(notify, SB_PROBLEM, "missing", choice->table->name, "%s", err->text);
+            sb_report(notify, SB_PROBLEM, "missing", choice->table->name, "%s", err->text);
         if (code == SB_INVALID)
             continue;
         if (code || spool_rows(choice, &rows, err))

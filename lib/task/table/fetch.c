@@ -44,7 +44,7 @@ static enum sb_code add_cell(struct fetch *f, struct sb_table_slot *slot,
     }
     if (sb_table_slot_add(slot, cell, index, code ? NULL : f->name.data, err))
         return err->code;
-    return code ? sb_table_slot_spoil(slot, SB_ASKED_DAMAGED, cause.text, err) : SB_OK;
+    return code ? sb_table_slot_spoil(slot, SB_CELL_DAMAGED, cause.text, err) : SB_OK;
 }
 
 static enum sb_code add_missing(const struct fetch *f, struct sb_table_slot *slot, int64_t row,
@@ -54,7 +54,7 @@ static enum sb_code add_missing(const struct fetch *f, struct sb_table_slot *slo
 
     if (sb_table_slot_add(slot, &cell, row, f->feed->missing(f->feed->context), err))
         return err->code;
-    return sb_table_slot_spoil(slot, SB_ASKED_MISSING, text, err);
+    return sb_table_slot_spoil(slot, SB_CELL_MISSING, text, err);
 }
 
 static enum sb_code take_run(struct fetch *f, struct sb_table_slot *slot, struct sb_error *err)
@@ -153,18 +153,18 @@ static enum sb_code give(struct fetch *f, const struct sb_buf *bytes, struct sb_
 static void count_given(struct fetch *f, struct sb_table_slot *slot)
 {
     for (; slot->given < slot->next; slot->given++) {
-        const struct sb_asked *asked = &slot->asked[slot->given];
-        const char *text = slot->texts.data + asked->text_at;
+        const struct sb_cell_request *request = &slot->request[slot->given];
+        const char *text = slot->texts.data + request->text_at;
 
-        if (asked->state == SB_ASKED_LOCATED) {
+        if (request->state == SB_CELL_LOCATED) {
             f->counts->cells++;
-        } else if (asked->state == SB_ASKED_DAMAGED) {
+        } else if (request->state == SB_CELL_DAMAGED) {
             f->counts->damaged++;
-            sb_tell(f->notify, SB_PROBLEM, "damaged", f->table->name, "%s", text);
+            sb_report(f->notify, SB_PROBLEM, "damaged", f->table->name, "%s", text);
         } else {
             f->counts->missing++;
             if (f->options->framing != SB_FRAMING_BATCH)
-                sb_tell(f->notify, SB_PROBLEM, "missing", f->table->name, "%s", text);
+                sb_report(f->notify, SB_PROBLEM, "missing", f->table->name, "%s", text);
         }
     }
 }
@@ -176,7 +176,7 @@ struct stream {
     bool output_failed; /* then the error is not the record's */
 };
 
-static enum sb_code give_out(struct stream *stream, struct sb_error *err)
+static enum sb_code pass_on(struct stream *stream, struct sb_error *err)
 {
     enum sb_code code = give(stream->f, &stream->slot->out, err);
 
@@ -191,12 +191,12 @@ static enum sb_code stream_block(void *context, const void *data, size_t size, s
 
     stream->begun = true;
     if (!code)
-        code = give_out(stream, err);
+        code = pass_on(stream, err);
     stream->output_failed = code != SB_OK;
     return code;
 }
 
-static enum sb_code stream_framed(struct stream *stream, const struct sb_asked *asked,
+static enum sb_code stream_framed(struct stream *stream, const struct sb_cell_request *request,
                                   struct sb_error *err)
 {
     struct sb_table_slot *slot = stream->slot;
@@ -206,29 +206,29 @@ static enum sb_code stream_framed(struct stream *stream, const struct sb_asked *
     enum sb_code code = SB_OK;
 
     if (sb_framing_tells_size(slot->options->framing))
-        code = slot->table->ops->size(slot->reader, &asked->stored, &size, err);
+        code = slot->table->ops->size(slot->reader, &request->stored, &size, err);
     if (code)
         return code;
-    framed = sb_table_slot_framed(slot, asked, size, number);
+    framed = sb_table_slot_framed(slot, request, size, number);
     code = sb_framer_begin(slot->framer, &framed, &slot->out, err);
     stream->output_failed = code != SB_OK;
     if (!code)
-        code = slot->table->ops->stream(slot->reader, &asked->stored, stream_block, stream, err);
+        code = slot->table->ops->stream(slot->reader, &request->stored, stream_block, stream, err);
     if (code)
         return code;
     code = sb_framer_end(slot->framer, &slot->out, err);
     if (!code)
-        code = give_out(stream, err);
+        code = pass_on(stream, err);
     stream->output_failed = code != SB_OK;
     return code;
 }
 
 /* For messages; kept until the next call. */
 static const char *subject_of(struct fetch *f, const struct sb_table_slot *slot,
-                              const struct sb_asked *asked)
+                              const struct sb_cell_request *request)
 {
     sb_buf_clear(&f->subject);
-    return slot->table->ops->subject(slot->reader, &asked->stored.cell, &f->subject)
+    return slot->table->ops->subject(slot->reader, &request->stored.cell, &f->subject)
                ? f->table->row_word
                : f->subject.data;
 }
@@ -236,13 +236,13 @@ static const char *subject_of(struct fetch *f, const struct sb_table_slot *slot,
 /* One that is larger than the room of a slot. */
 static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot, struct sb_error *err)
 {
-    struct sb_asked *asked = &slot->asked[slot->next];
+    struct sb_cell_request *request = &slot->request[slot->next];
     struct stream stream = {.f = f, .slot = slot};
     struct sb_error cause;
     enum sb_code code;
 
     sb_buf_clear(&slot->out);
-    code = stream_framed(&stream, asked, &cause);
+    code = stream_framed(&stream, request, &cause);
     slot->next++;
     slot->large = false;
     if (!code) {
@@ -252,7 +252,7 @@ static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot, stru
     slot->given++;
     if (code != SB_DAMAGED || stream.output_failed) {
         if (code == SB_INVALID)
-            return sb_fail(err, code, "%s: %s: %s", f->table->name, subject_of(f, slot, asked),
+            return sb_fail(err, code, "%s: %s: %s", f->table->name, subject_of(f, slot, request),
                            cause.text);
         *err = cause;
         return code;
@@ -260,13 +260,13 @@ static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot, stru
     f->counts->damaged++;
     if (stream.begun && !sb_framing_is_bare(f->options->framing))
         return sb_fail(err, SB_DAMAGED, "%s: %s: %s; the output ends within it", f->table->name,
-                       subject_of(f, slot, asked), cause.text);
-    sb_tell(f->notify, SB_PROBLEM, "damaged", f->table->name, "%s: %s", subject_of(f, slot, asked),
-            cause.text);
-    asked->state = SB_ASKED_DAMAGED;
+                       subject_of(f, slot, request), cause.text);
+    sb_report(f->notify, SB_PROBLEM, "damaged", f->table->name, "%s: %s",
+              subject_of(f, slot, request), cause.text);
+    request->state = SB_CELL_DAMAGED;
     sb_buf_clear(&slot->out);
-    code = sb_table_slot_refuse(slot, asked, err);
-    return code ? code : give_out(&stream, err);
+    code = sb_table_slot_refuse(slot, request, err);
+    return code ? code : pass_on(&stream, err);
 }
 
 /* Slots should take what the caches hold, whatever the size of records. */
@@ -292,7 +292,7 @@ static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot, struc
         count_given(f, slot);
         if (slot->failure.code)
             return sb_fail(err, slot->failure.code, "%s: %s: %s", f->table->name,
-                           subject_of(f, slot, &slot->asked[slot->next]), slot->failure.text);
+                           subject_of(f, slot, &slot->request[slot->next]), slot->failure.text);
         if (slot->large && give_large(f, slot, err))
             return err->code;
         if (slot->next == slot->count)

@@ -7,7 +7,7 @@
 #define SUFFIX_SIZE (sizeof(".npy") - 1)
 
 /* One name, whose bytes are followed by a NUL. */
-struct ask {
+struct request {
     size_t name_at, name_size;
     size_t key_size; /* behind it: '/' and the name of a column, or the suffix of a file */
     int64_t row;     /* SB_NO_ROW: there is none */
@@ -19,15 +19,15 @@ struct sb_table_keys {
     struct sb_table *table;
     struct sb_table_keys_options options;
     struct sb_buf names; /* of those that are looked up together */
-    struct ask *asks;
-    size_t count, room;
+    struct request *requests;
+    size_t count, capacity;
     size_t next;             /* of the asks */
     bool ended;              /* there are no further names */
     struct sb_row_key *keys; /* what is looked up at a time, */
     int64_t *rows;           /* and where that is */
     int64_t bytes;           /* that these are expected to come to */
     uint32_t *columns;
-    size_t column_room;
+    size_t column_capacity;
     struct sb_buf missing;
 };
 
@@ -37,7 +37,7 @@ void sb_table_keys_free(struct sb_table_keys *keys)
         return;
     sb_buf_release(&keys->names);
     sb_buf_release(&keys->missing);
-    free(keys->asks);
+    free(keys->requests);
     free(keys->keys);
     free(keys->rows);
     free(keys->columns);
@@ -46,26 +46,26 @@ void sb_table_keys_free(struct sb_table_keys *keys)
 
 static enum sb_code grow(struct sb_table_keys *keys, struct sb_error *err)
 {
-    size_t asks = keys->room, names = asks, rows = asks;
+    size_t requests = keys->capacity, names = requests, rows = requests;
 
-    if (sb_grow(&keys->asks, &asks, keys->count, sizeof(*keys->asks), err) ||
+    if (sb_grow(&keys->requests, &requests, keys->count, sizeof(*keys->requests), err) ||
         sb_grow(&keys->keys, &names, keys->count, sizeof(*keys->keys), err) ||
         sb_grow(&keys->rows, &rows, keys->count, sizeof(*keys->rows), err))
         return err->code;
-    keys->room = asks;
+    keys->capacity = requests;
     return SB_OK;
 }
 
 static enum sb_code add(struct sb_table_keys *keys, const char *name, size_t size,
                         struct sb_error *err)
 {
-    if (keys->count == keys->room && grow(keys, err))
+    if (keys->count == keys->capacity && grow(keys, err))
         return err->code;
-    keys->asks[keys->count++] = (struct ask){.name_at = keys->names.size,
-                                             .name_size = size,
-                                             .key_size = size,
-                                             .row = SB_NO_ROW,
-                                             .column = -1};
+    keys->requests[keys->count++] = (struct request){.name_at = keys->names.size,
+                                                     .name_size = size,
+                                                     .key_size = size,
+                                                     .row = SB_NO_ROW,
+                                                     .column = -1};
     if (sb_buf_add(&keys->names, name, size) || sb_buf_add_char(&keys->names, '\0'))
         return sb_fail_memory(err);
     return SB_OK;
@@ -95,89 +95,91 @@ static enum sb_code collect(struct sb_table_keys *keys, struct sb_error *err)
     return SB_OK;
 }
 
-static bool is_cut(const struct ask *ask)
+static bool is_cut(const struct request *request)
 {
-    return ask->key_size < ask->name_size;
+    return request->key_size < request->name_size;
 }
 
 /* Which column of its row it asks for: behind the key stands '/' and the column, as it is or as a
  * file's, or just the suffix of such a file, of the only one, without a name. */
-static enum sb_code choose_column(struct sb_table_keys *keys, struct ask *ask, struct sb_error *err)
+static enum sb_code choose_column(struct sb_table_keys *keys, struct request *request,
+                                  struct sb_error *err)
 {
     struct sb_table *table = keys->table;
-    const char *rest = keys->names.data + ask->name_at + ask->key_size;
-    size_t size = ask->name_size - ask->key_size;
+    const char *rest = keys->names.data + request->name_at + request->key_size;
+    size_t size = request->name_size - request->key_size;
     uint32_t ignored;
 
-    if (sb_table_columns(table, ask->row, &ignored, err))
+    if (sb_table_columns(table, request->row, &ignored, err))
         return err->code;
     if (*rest == '/') {
-        ask->column = sb_table_find(table, rest + 1, size - 1, &ask->as_file);
+        request->column = sb_table_find(table, rest + 1, size - 1, &request->as_file);
         return SB_OK;
     }
-    ask->column = sb_table_find(table, "", 0, &ask->as_file);
-    ask->as_file = true;
-    if (ask->column >= 0 && (sb_table_column(table, (uint32_t)ask->column).form ==
-                             SB_FORM_PICKLE) != (strcmp(rest, ".pkl") == 0))
-        ask->column = -1;
+    request->column = sb_table_find(table, "", 0, &request->as_file);
+    request->as_file = true;
+    if (request->column >= 0 && (sb_table_column(table, (uint32_t)request->column).form ==
+                                 SB_FORM_PICKLE) != (strcmp(rest, ".pkl") == 0))
+        request->column = -1;
     return SB_OK;
 }
 
 /* Looks for the keys that beginnings of names are, as far as `part` says that one is to be looked
  * for, and how long it is. */
 static enum sb_code find(struct sb_table_keys *keys,
-                         bool (*part)(const struct ask *ask, const char *name, size_t *size),
+                         bool (*part)(const struct request *request, const char *name,
+                                      size_t *size),
                          struct sb_error *err)
 {
     int64_t bytes;
     size_t count = 0, found = 0, size;
 
     for (size_t i = 0; i < keys->count; i++) {
-        const char *name = keys->names.data + keys->asks[i].name_at;
+        const char *name = keys->names.data + keys->requests[i].name_at;
 
-        if (part(&keys->asks[i], name, &size))
+        if (part(&keys->requests[i], name, &size))
             keys->keys[count++] = (struct sb_row_key){.text = name, .size = size};
     }
     if (keys->table->ops->find_rows(keys->table, keys->keys, count, keys->rows, &bytes, err))
         return err->code;
     keys->bytes += bytes;
     for (size_t i = 0; i < keys->count; i++) {
-        struct ask *ask = &keys->asks[i];
-        const char *name = keys->names.data + ask->name_at;
+        struct request *request = &keys->requests[i];
+        const char *name = keys->names.data + request->name_at;
 
-        if (!part(ask, name, &size) || keys->rows[found++] == SB_NO_ROW)
+        if (!part(request, name, &size) || keys->rows[found++] == SB_NO_ROW)
             continue;
-        ask->row = keys->rows[found - 1];
-        ask->key_size = size;
-        if (is_cut(ask) && choose_column(keys, ask, err))
+        request->row = keys->rows[found - 1];
+        request->key_size = size;
+        if (is_cut(request) && choose_column(keys, request, err))
             return err->code;
     }
     return SB_OK;
 }
 
-static bool whole(const struct ask *ask, const char *name, size_t *size)
+static bool whole(const struct request *request, const char *name, size_t *size)
 {
     (void)name;
-    *size = ask->name_size;
+    *size = request->name_size;
     return true;
 }
 
 /* What is no key, but a key and the name of a column. */
-static bool before_slash(const struct ask *ask, const char *name, size_t *size)
+static bool before_slash(const struct request *request, const char *name, size_t *size)
 {
-    const char *slash = memrchr(name, '/', ask->name_size);
+    const char *slash = memrchr(name, '/', request->name_size);
 
     *size = slash ? (size_t)(slash - name) : 0;
-    return ask->row == SB_NO_ROW && slash && *size + 1 < ask->name_size;
+    return request->row == SB_NO_ROW && slash && *size + 1 < request->name_size;
 }
 
 /* What is neither, but the name that a cell without one has as a file. */
-static bool before_suffix(const struct ask *ask, const char *name, size_t *size)
+static bool before_suffix(const struct request *request, const char *name, size_t *size)
 {
-    if (ask->name_size <= SUFFIX_SIZE ||
-        (ask->row != SB_NO_ROW && (!is_cut(ask) || ask->column >= 0)))
+    if (request->name_size <= SUFFIX_SIZE ||
+        (request->row != SB_NO_ROW && (!is_cut(request) || request->column >= 0)))
         return false;
-    *size = ask->name_size - SUFFIX_SIZE;
+    *size = request->name_size - SUFFIX_SIZE;
     return strcmp(name + *size, ".npy") == 0 || strcmp(name + *size, ".pkl") == 0;
 }
 
@@ -192,32 +194,32 @@ static enum sb_code turn(struct sb_table_keys *keys, struct sb_error *err)
     return code ? code : find(keys, before_suffix, err);
 }
 
-static enum sb_code choose_columns(struct sb_table_keys *keys, const struct ask *ask,
+static enum sb_code choose_columns(struct sb_table_keys *keys, const struct request *request,
                                    struct sb_cell_run *run, struct sb_error *err)
 {
     uint32_t count;
 
-    if (sb_table_columns(keys->table, ask->row, &count, err) ||
-        sb_grow(&keys->columns, &keys->column_room, count, sizeof(*keys->columns), err))
+    if (sb_table_columns(keys->table, request->row, &count, err) ||
+        sb_grow(&keys->columns, &keys->column_capacity, count, sizeof(*keys->columns), err))
         return err->code;
     for (uint32_t i = 0; i < count; i++) {
-        if (is_cut(ask) ? i == ask->column
-                        : sb_array_is_among(sb_table_column(keys->table, i).name,
-                                            keys->options.arrays, keys->options.array_count))
+        if (is_cut(request) ? i == request->column
+                            : sb_array_is_among(sb_table_column(keys->table, i).name,
+                                                keys->options.arrays, keys->options.array_count))
             keys->columns[run->column_count++] = i;
     }
     run->columns = keys->columns;
     return SB_OK;
 }
 
-static enum sb_code fail_missing(struct sb_table_keys *keys, const struct ask *ask,
+static enum sb_code fail_missing(struct sb_table_keys *keys, const struct request *request,
                                  struct sb_error *err)
 {
-    const char *name = keys->names.data + ask->name_at;
+    const char *name = keys->names.data + request->name_at;
 
-    if (sb_buf_set(&keys->missing, name, ask->name_size))
+    if (sb_buf_set(&keys->missing, name, request->name_size))
         return sb_fail_memory(err);
-    if (ask->row == SB_NO_ROW)
+    if (request->row == SB_NO_ROW)
         return sb_fail(err, SB_INVALID, "%s: no such key in the cache", name);
     return sb_fail(err, SB_INVALID, "%s: the key has no such array%s", name, keys->options.advice);
 }
@@ -225,22 +227,22 @@ static enum sb_code fail_missing(struct sb_table_keys *keys, const struct ask *a
 static enum sb_code next_run(void *context, struct sb_cell_run *run, struct sb_error *err)
 {
     struct sb_table_keys *keys = context;
-    const struct ask *ask;
+    const struct request *request;
 
     *run = (struct sb_cell_run){.rows.step = 1};
     if (keys->next == keys->count && !keys->ended && turn(keys, err))
         return err->code;
     if (keys->next == keys->count)
         return err->code = SB_END;
-    ask = &keys->asks[keys->next++];
-    if (ask->row != SB_NO_ROW && choose_columns(keys, ask, run, err))
+    request = &keys->requests[keys->next++];
+    if (request->row != SB_NO_ROW && choose_columns(keys, request, run, err))
         return err->code;
-    if (ask->row == SB_NO_ROW ||
-        (run->column_count == 0 && (is_cut(ask) || !keys->options.none_is_fine)))
-        return fail_missing(keys, ask, err);
-    run->rows.first = ask->row;
+    if (request->row == SB_NO_ROW ||
+        (run->column_count == 0 && (is_cut(request) || !keys->options.none_is_fine)))
+        return fail_missing(keys, request, err);
+    run->rows.first = request->row;
     run->rows.count = 1;
-    run->as_file = is_cut(ask) && ask->as_file;
+    run->as_file = is_cut(request) && request->as_file;
     return SB_OK;
 }
 

@@ -52,8 +52,8 @@ static enum sb_code next_run(struct run *run, struct sb_error *err)
     do {
         code = run->feed->next(run->feed->context, &next, err);
         if (code == SB_INVALID)
-            sb_tell(run->options->notify, SB_PROBLEM, "missing", sb_bag_name(run->bag), "%s",
-                    err->text);
+            sb_report(run->options->notify, SB_PROBLEM, "missing", sb_bag_name(run->bag), "%s",
+                      err->text);
     } while (code == SB_INVALID);
     run->ended = code != SB_OK;
     if (!code)

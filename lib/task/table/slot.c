@@ -11,7 +11,7 @@ void sb_table_slot_release(struct sb_table_slot *slot)
         slot->table->ops->reader_free(slot->reader);
     sb_framer_free(slot->framer);
     free(slot->extents);
-    free(slot->asked);
+    free(slot->request);
     free(slot->order);
     sb_buf_release(&slot->texts);
     sb_buf_release(&slot->stored);
@@ -32,20 +32,20 @@ void sb_table_slot_clear(struct sb_table_slot *slot)
 
 static enum sb_code grow(struct sb_table_slot *slot, struct sb_error *err)
 {
-    size_t room = slot->room ? 4 * slot->room : 16;
-    struct sb_asked *asked = realloc(slot->asked, room * sizeof(*asked));
-    uint32_t *order = realloc(slot->order, room * sizeof(*order));
-    struct sb_extent *extents = realloc(slot->extents, room * sizeof(*extents));
+    size_t capacity = slot->capacity ? 4 * slot->capacity : 16;
+    struct sb_cell_request *request = realloc(slot->request, capacity * sizeof(*request));
+    uint32_t *order = realloc(slot->order, capacity * sizeof(*order));
+    struct sb_extent *extents = realloc(slot->extents, capacity * sizeof(*extents));
 
-    if (asked)
-        slot->asked = asked;
+    if (request)
+        slot->request = request;
     if (order)
         slot->order = order;
     if (extents)
         slot->extents = extents;
-    if (!asked || !order || !extents)
+    if (!request || !order || !extents)
         return sb_fail_memory(err);
-    slot->room = room;
+    slot->capacity = capacity;
     return SB_OK;
 }
 
@@ -66,58 +66,58 @@ static enum sb_code keep_text(struct sb_table_slot *slot, const char *text, size
 enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell *cell,
                                int64_t index, const char *name, struct sb_error *err)
 {
-    struct sb_asked *asked;
+    struct sb_cell_request *request;
     size_t name_at = 0;
 
-    if (slot->count == slot->room && grow(slot, err))
+    if (slot->count == slot->capacity && grow(slot, err))
         return err->code;
     if (name && keep_text(slot, name, &name_at, err))
         return err->code;
 
     /* Field by field: structs are cleared by `rep stos`, and copied before the caller's stores have
      * landed, each of which takes as long as all the rest. */
-    asked = &slot->asked[slot->count++];
-    asked->state = SB_ASKED;
-    asked->stored.cell.row = cell->row;
-    asked->stored.cell.column = cell->column;
-    asked->stored.cell.npy = cell->npy;
-    asked->stored.extent = (struct sb_extent){0};
-    asked->index = index;
-    asked->at = asked->text_at = 0;
-    asked->name_at = name ? name_at + 1 : 0;
+    request = &slot->request[slot->count++];
+    request->state = SB_CELL_REQUESTED;
+    request->stored.cell.row = cell->row;
+    request->stored.cell.column = cell->column;
+    request->stored.cell.npy = cell->npy;
+    request->stored.extent = (struct sb_extent){0};
+    request->index = index;
+    request->at = request->text_at = 0;
+    request->name_at = name ? name_at + 1 : 0;
     return SB_OK;
 }
 
-enum sb_code sb_table_slot_spoil(struct sb_table_slot *slot, enum sb_asked_state state,
+enum sb_code sb_table_slot_spoil(struct sb_table_slot *slot, enum sb_cell_state state,
                                  const char *text, struct sb_error *err)
 {
-    struct sb_asked *asked = &slot->asked[slot->count - 1];
+    struct sb_cell_request *request = &slot->request[slot->count - 1];
 
-    asked->state = state;
-    return keep_text(slot, text, &asked->text_at, err);
+    request->state = state;
+    return keep_text(slot, text, &request->text_at, err);
 }
 
-static enum sb_code mark_damaged(struct sb_table_slot *slot, struct sb_asked *asked,
+static enum sb_code mark_damaged(struct sb_table_slot *slot, struct sb_cell_request *request,
                                  const struct sb_error *why, struct sb_error *err)
 {
-    asked->state = SB_ASKED_DAMAGED;
-    asked->text_at = slot->texts.size;
-    if (slot->table->ops->subject(slot->reader, &asked->stored.cell, &slot->texts) ||
+    request->state = SB_CELL_DAMAGED;
+    request->text_at = slot->texts.size;
+    if (slot->table->ops->subject(slot->reader, &request->stored.cell, &slot->texts) ||
         sb_buf_add_format(&slot->texts, ": %s", why->text) || sb_buf_add_char(&slot->texts, '\0'))
         return sb_fail_memory(err);
     return SB_OK;
 }
 
 struct sb_framed sb_table_slot_framed(const struct sb_table_slot *slot,
-                                      const struct sb_asked *asked, int64_t size,
+                                      const struct sb_cell_request *request, int64_t size,
                                       char number[SB_ROW_NUMBER_SIZE])
 {
-    struct sb_framed framed = {.index = asked->index, .size = size};
+    struct sb_framed framed = {.index = request->index, .size = size};
 
-    if (asked->name_at) {
-        framed.name = slot->texts.data + asked->name_at - 1;
+    if (request->name_at) {
+        framed.name = slot->texts.data + request->name_at - 1;
     } else if (slot->options->framing != SB_FRAMING_JSONL) {
-        snprintf(number, SB_ROW_NUMBER_SIZE, "%" PRId64, asked->index);
+        snprintf(number, SB_ROW_NUMBER_SIZE, "%" PRId64, request->index);
         framed.name = number;
     }
     return framed;
@@ -125,9 +125,9 @@ struct sb_framed sb_table_slot_framed(const struct sb_table_slot *slot,
 
 static int compare_places(const void *a, const void *b, void *context)
 {
-    const struct sb_asked *asked = context;
-    struct sb_place left = asked[*(const uint32_t *)a].stored.place;
-    struct sb_place right = asked[*(const uint32_t *)b].stored.place;
+    const struct sb_cell_request *request = context;
+    struct sb_place left = request[*(const uint32_t *)a].stored.place;
+    struct sb_place right = request[*(const uint32_t *)b].stored.place;
 
     return is_before(left, right) ? -1 : is_before(right, left);
 }
@@ -138,29 +138,29 @@ static void sort_by_place(struct sb_table_slot *slot)
     size_t count = 0;
 
     for (size_t i = 0; i < slot->count; i++) {
-        struct sb_asked *asked = &slot->asked[i];
+        struct sb_cell_request *request = &slot->request[i];
 
-        if (asked->state != SB_ASKED)
+        if (request->state != SB_CELL_REQUESTED)
             continue;
-        asked->stored.place = slot->table->ops->place_of(slot->table, &asked->stored.cell);
-        if (!is_before(last, asked->stored.place))
+        request->stored.place = slot->table->ops->place_of(slot->table, &request->stored.cell);
+        if (!is_before(last, request->stored.place))
             slot->ascending = false;
-        last = asked->stored.place;
+        last = request->stored.place;
         slot->order[count++] = (uint32_t)i;
     }
     if (!slot->ascending)
-        qsort_r(slot->order, count, sizeof(*slot->order), compare_places, slot->asked);
+        qsort_r(slot->order, count, sizeof(*slot->order), compare_places, slot->request);
     slot->placed = count;
 }
 
 /* How many in the order of places, from i on, are in one stretch of a shard. */
 static size_t stretch(const struct sb_table_slot *slot, size_t i)
 {
-    struct sb_place last = slot->asked[slot->order[i]].stored.place;
+    struct sb_place last = slot->request[slot->order[i]].stored.place;
     size_t n;
 
     for (n = 1; i + n < slot->placed; n++) {
-        struct sb_place next = slot->asked[slot->order[i + n]].stored.place;
+        struct sb_place next = slot->request[slot->order[i + n]].stored.place;
 
         if (next.shard != last.shard || next.index > last.index + 1)
             break;
@@ -172,8 +172,8 @@ static size_t stretch(const struct sb_table_slot *slot, size_t i)
 static enum sb_code locate_stretch(struct sb_table_slot *slot, size_t first, size_t *count,
                                    struct sb_error *err)
 {
-    struct sb_place begin = slot->asked[slot->order[first]].stored.place;
-    int64_t last = slot->asked[slot->order[first + *count - 1]].stored.place.index;
+    struct sb_place begin = slot->request[slot->order[first]].stored.place;
+    int64_t last = slot->request[slot->order[first + *count - 1]].stored.place.index;
     size_t good = 0;
     struct sb_error cause;
     enum sb_code code = slot->table->ops->extents(
@@ -184,21 +184,21 @@ static enum sb_code locate_stretch(struct sb_table_slot *slot, size_t first, siz
         return code;
     }
     for (size_t i = 0; i < *count; i++) {
-        struct sb_asked *asked = &slot->asked[slot->order[first + i]];
-        size_t at = (size_t)(asked->stored.place.index - begin.index);
+        struct sb_cell_request *request = &slot->request[slot->order[first + i]];
+        size_t at = (size_t)(request->stored.place.index - begin.index);
 
         if (code && at > good) {
             *count = i;
             return SB_OK;
         }
         if (code && at == good) {
-            asked->state = SB_ASKED_DAMAGED;
-            if (keep_text(slot, cause.text, &asked->text_at, err))
+            request->state = SB_CELL_DAMAGED;
+            if (keep_text(slot, cause.text, &request->text_at, err))
                 return err->code;
             continue;
         }
-        asked->stored.extent = slot->extents[at];
-        asked->state = SB_ASKED_LOCATED;
+        request->stored.extent = slot->extents[at];
+        request->state = SB_CELL_LOCATED;
     }
     return SB_OK;
 }
@@ -206,8 +206,8 @@ static enum sb_code locate_stretch(struct sb_table_slot *slot, size_t first, siz
 static void locate_nowhere(struct sb_table_slot *slot)
 {
     for (size_t i = 0; i < slot->count; i++) {
-        if (slot->asked[i].state == SB_ASKED)
-            slot->asked[i].state = SB_ASKED_LOCATED;
+        if (slot->request[i].state == SB_CELL_REQUESTED)
+            slot->request[i].state = SB_CELL_LOCATED;
     }
 }
 
@@ -232,18 +232,18 @@ static enum sb_code locate(struct sb_table_slot *slot, struct sb_error *err)
 }
 
 /* Up to which record stored bytes have room together, and how much that is. */
-static size_t end_of_room(const struct sb_table_slot *slot, size_t *wanted)
+static size_t end_that_fits(const struct sb_table_slot *slot, size_t *wanted)
 {
     size_t i, sum = 0;
 
     for (i = slot->next; i < slot->count; i++) {
-        const struct sb_asked *asked = &slot->asked[i];
+        const struct sb_cell_request *request = &slot->request[i];
 
-        if (asked->state != SB_ASKED_LOCATED)
+        if (request->state != SB_CELL_LOCATED)
             continue;
-        if (asked->stored.extent.size > (int64_t)(SB_TABLE_SLOT_ROOM - sum))
+        if (request->stored.extent.size > (int64_t)(SB_TABLE_SLOT_CAPACITY - sum))
             break;
-        sum += (size_t)asked->stored.extent.size;
+        sum += (size_t)request->stored.extent.size;
     }
     *wanted = sum;
     return i;
@@ -259,24 +259,24 @@ struct stored_run {
 
 static bool is_wanted(const struct sb_table_slot *slot, size_t i, size_t end)
 {
-    return i >= slot->next && i < end && slot->asked[i].state == SB_ASKED_LOCATED;
+    return i >= slot->next && i < end && slot->request[i].state == SB_CELL_LOCATED;
 }
 
 static enum sb_code read_singly(struct sb_table_slot *slot, const struct stored_run *run,
                                 size_t end, struct sb_error *err)
 {
     for (size_t i = run->first; i < run->first + run->count; i++) {
-        struct sb_asked *asked = &slot->asked[slot->order[i]];
+        struct sb_cell_request *request = &slot->request[slot->order[i]];
         struct sb_error cause;
         enum sb_code code;
 
         if (!is_wanted(slot, slot->order[i], end))
             continue;
-        code = slot->table->ops->read(slot->reader, asked->stored.extent.shard,
-                                      asked->stored.extent.offset, slot->stored.data + asked->at,
-                                      (size_t)asked->stored.extent.size, &cause);
+        code = slot->table->ops->read(
+            slot->reader, request->stored.extent.shard, request->stored.extent.offset,
+            slot->stored.data + request->at, (size_t)request->stored.extent.size, &cause);
         if (code == SB_DAMAGED)
-            code = mark_damaged(slot, asked, &cause, err);
+            code = mark_damaged(slot, request, &cause, err);
         else if (code)
             *err = cause;
         if (code)
@@ -314,8 +314,8 @@ static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, size_t w
     if (sb_buf_reserve(&slot->stored, wanted))
         return sb_fail_memory(err);
     for (size_t i = 0; i < slot->placed; i++) {
-        struct sb_asked *asked = &slot->asked[slot->order[i]];
-        const struct sb_extent *extent = &asked->stored.extent;
+        struct sb_cell_request *request = &slot->request[slot->order[i]];
+        const struct sb_extent *extent = &request->stored.extent;
 
         if (!is_wanted(slot, slot->order[i], end))
             continue;
@@ -325,7 +325,7 @@ static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, size_t w
             run = (struct stored_run){
                 .first = i, .shard = extent->shard, .offset = extent->offset, .at = used};
         }
-        asked->at = run.at + (size_t)(extent->offset - run.offset);
+        request->at = run.at + (size_t)(extent->offset - run.offset);
         run.count = i + 1 - run.first;
         if (extent->offset + extent->size > run.offset + run.size)
             run.size = extent->offset + extent->size - run.offset;
@@ -335,10 +335,10 @@ static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, size_t w
     return read_run(slot, &run, end, err);
 }
 
-static bool is_encoded(const struct sb_table_slot *slot, const struct sb_asked *asked)
+static bool is_encoded(const struct sb_table_slot *slot, const struct sb_cell_request *request)
 {
     return !slot->table->ops->is_encoded ||
-           slot->table->ops->is_encoded(slot->table, &asked->stored);
+           slot->table->ops->is_encoded(slot->table, &request->stored);
 }
 
 /* Is what was read the answer, as it is? Not where records share bytes, as wrong limits let them,
@@ -350,40 +350,40 @@ static bool is_answer_itself(const struct sb_table_slot *slot, size_t end)
     if (!slot->ascending || !sb_framing_is_bare(slot->options->framing))
         return false;
     for (size_t i = slot->next; i < end; i++) {
-        const struct sb_asked *asked = &slot->asked[i];
+        const struct sb_cell_request *request = &slot->request[i];
 
-        if (asked->state != SB_ASKED_LOCATED)
+        if (request->state != SB_CELL_LOCATED)
             continue;
-        if (is_encoded(slot, asked) || asked->at != used)
+        if (is_encoded(slot, request) || request->at != used)
             return false;
-        used += (size_t)asked->stored.extent.size;
+        used += (size_t)request->stored.extent.size;
     }
     return used == slot->stored.size;
 }
 
 /* Appends the record, as it was written, to a buffer; SB_LIMIT where it has no room. */
-static enum sb_code decode(struct sb_table_slot *slot, const struct sb_asked *asked,
+static enum sb_code decode(struct sb_table_slot *slot, const struct sb_cell_request *request,
                            struct sb_buf *to, struct sb_error *err)
 {
-    size_t size = 0, room = SB_TABLE_SLOT_ROOM - to->size;
+    size_t size = 0, capacity = SB_TABLE_SLOT_CAPACITY - to->size;
     enum sb_code code;
 
-    if (sb_buf_reserve(to, room))
+    if (sb_buf_reserve(to, capacity))
         return sb_fail_memory(err);
-    code = slot->table->ops->decode(slot->reader, &asked->stored, slot->stored.data + asked->at,
-                                    to->data + to->size, room, &size, err);
+    code = slot->table->ops->decode(slot->reader, &request->stored, slot->stored.data + request->at,
+                                    to->data + to->size, capacity, &size, err);
     if (!code)
         to->size += size;
     to->data[to->size] = '\0';
     return code;
 }
 
-static enum sb_code frame(struct sb_table_slot *slot, const struct sb_asked *asked,
+static enum sb_code frame(struct sb_table_slot *slot, const struct sb_cell_request *request,
                           const void *data, size_t size, struct sb_error *err)
 {
     size_t before = slot->out.size;
     char number[SB_ROW_NUMBER_SIZE];
-    struct sb_framed framed = sb_table_slot_framed(slot, asked, (int64_t)size, number);
+    struct sb_framed framed = sb_table_slot_framed(slot, request, (int64_t)size, number);
     enum sb_code code = sb_framer_begin(slot->framer, &framed, &slot->out, err);
 
     if (!code)
@@ -397,12 +397,12 @@ static enum sb_code frame(struct sb_table_slot *slot, const struct sb_asked *ask
     return SB_END;
 }
 
-enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_asked *asked,
+enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_cell_request *request,
                                   struct sb_error *err)
 {
     char number[SB_ROW_NUMBER_SIZE];
-    struct sb_framed framed = sb_table_slot_framed(slot, asked, 0, number);
-    const char *why = asked->state == SB_ASKED_MISSING ? "missing" : "damaged";
+    struct sb_framed framed = sb_table_slot_framed(slot, request, 0, number);
+    const char *why = request->state == SB_CELL_MISSING ? "missing" : "damaged";
 
     if (slot->options->framing == SB_FRAMING_BATCH &&
         sb_buf_add_format(&slot->out, "%s %s%c", framed.name, why, slot->options->line_end))
@@ -411,7 +411,7 @@ enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_as
 }
 
 /* SB_END: not in this go. */
-static enum sb_code answer_with_bytes(struct sb_table_slot *slot, struct sb_asked *asked,
+static enum sb_code answer_with_bytes(struct sb_table_slot *slot, struct sb_cell_request *request,
                                       struct sb_error *err)
 {
     bool bare = sb_framing_is_bare(slot->options->framing);
@@ -419,24 +419,24 @@ static enum sb_code answer_with_bytes(struct sb_table_slot *slot, struct sb_aske
     struct sb_error cause;
     enum sb_code code;
 
-    if (slot->out.size >= SB_TABLE_SLOT_ROOM)
+    if (slot->out.size >= SB_TABLE_SLOT_CAPACITY)
         return SB_END;
-    if (!bare && !is_encoded(slot, asked))
-        return frame(slot, asked, slot->stored.data + asked->at, (size_t)asked->stored.extent.size,
-                     err);
+    if (!bare && !is_encoded(slot, request))
+        return frame(slot, request, slot->stored.data + request->at,
+                     (size_t)request->stored.extent.size, err);
     if (!bare)
         sb_buf_clear(to);
-    code = decode(slot, asked, to, &cause);
+    code = decode(slot, request, to, &cause);
     if (code == SB_LIMIT) {
         slot->large = slot->out.size == 0;
         return SB_END;
     }
     if (code == SB_DAMAGED)
-        return mark_damaged(slot, asked, &cause, err) ? err->code
-                                                      : sb_table_slot_refuse(slot, asked, err);
+        return mark_damaged(slot, request, &cause, err) ? err->code
+                                                        : sb_table_slot_refuse(slot, request, err);
     if (code)
         *err = cause;
-    return code || bare ? code : frame(slot, asked, to->data, to->size, err);
+    return code || bare ? code : frame(slot, request, to->data, to->size, err);
 }
 
 static enum sb_code answer(struct sb_table_slot *slot, size_t end, struct sb_error *err)
@@ -444,12 +444,12 @@ static enum sb_code answer(struct sb_table_slot *slot, size_t end, struct sb_err
     enum sb_code code = SB_OK;
 
     for (; !code && slot->next < end; slot->next += !code) {
-        struct sb_asked *asked = &slot->asked[slot->next];
+        struct sb_cell_request *request = &slot->request[slot->next];
 
-        if (asked->state == SB_ASKED_LOCATED)
-            code = answer_with_bytes(slot, asked, err);
+        if (request->state == SB_CELL_LOCATED)
+            code = answer_with_bytes(slot, request, err);
         else
-            code = sb_table_slot_refuse(slot, asked, err);
+            code = sb_table_slot_refuse(slot, request, err);
     }
     return code == SB_END ? SB_OK : code;
 }
@@ -465,7 +465,7 @@ enum sb_code sb_table_slot_read(struct sb_table_slot *slot, struct sb_error *err
     sb_framer_set_line_end(slot->framer, slot->options->line_end);
     if (!slot->located && locate(slot, err))
         return err->code;
-    end = end_of_room(slot, &wanted);
+    end = end_that_fits(slot, &wanted);
     slot->large = end == slot->next && end < slot->count;
     if (read_stored(slot, end, wanted, err))
         return err->code;

@@ -15,18 +15,18 @@
 #define SB_TABLE_SLOT_MOST 4096 /* cells */
 
 /* Bytes, stored and as they are given out; and what a slot should take of them, for the caches. */
-#define SB_TABLE_SLOT_ROOM ((size_t)2 << 20)
-#define SB_TABLE_SLOT_GOAL ((size_t)256 << 10)
+#define SB_TABLE_SLOT_CAPACITY ((size_t)2 << 20)
+#define SB_TABLE_SLOT_GOAL     ((size_t)256 << 10)
 
-enum sb_asked_state {
-    SB_ASKED,         /* its place is to be looked up */
-    SB_ASKED_LOCATED, /* stored.extent is set */
-    SB_ASKED_DAMAGED,
-    SB_ASKED_MISSING, /* no such number */
+enum sb_cell_state {
+    SB_CELL_REQUESTED, /* its place is to be looked up */
+    SB_CELL_LOCATED,   /* stored.extent is set */
+    SB_CELL_DAMAGED,
+    SB_CELL_MISSING, /* no such number */
 };
 
-struct sb_asked {
-    enum sb_asked_state state;
+struct sb_cell_request {
+    enum sb_cell_state state;
     struct sb_stored_cell stored;
     int64_t index;  /* in a frame */
     size_t at;      /* of its stored bytes, in `stored` */
@@ -41,12 +41,12 @@ struct sb_table_slot {
     struct sb_framer *framer;
     struct sb_extent *extents;
 
-    struct sb_asked *asked;
+    struct sb_cell_request *request;
     size_t count;
     uint32_t *order; /* those that are there, by their places */
     size_t placed;
-    size_t room;    /* of asked, order and extents */
-    bool ascending; /* places come in the order asked for, none twice */
+    size_t capacity; /* of asked, order and extents */
+    bool ascending;  /* places come in the order asked for, none twice */
     bool located;
     struct sb_buf texts;
 
@@ -67,20 +67,20 @@ enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell 
                                int64_t index, const char *name, struct sb_error *err) SB_CHECKED;
 
 /* The last one added is one of these states, and why. */
-enum sb_code sb_table_slot_spoil(struct sb_table_slot *slot, enum sb_asked_state state,
+enum sb_code sb_table_slot_spoil(struct sb_table_slot *slot, enum sb_cell_state state,
                                  const char *text, struct sb_error *err) SB_CHECKED;
 
 /* Makes the answer of as many cells from `next` on as there is room for. */
 enum sb_code sb_table_slot_read(struct sb_table_slot *slot, struct sb_error *err) SB_CHECKED;
 
 /* In a batch whoever asked waits for an answer: that there are no bytes. */
-enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_asked *asked,
+enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_cell_request *request,
                                   struct sb_error *err) SB_CHECKED;
 
 /* What the framing is told of a cell; size -1: not known. number is kept by the result. */
 #define SB_ROW_NUMBER_SIZE 24
 struct sb_framed sb_table_slot_framed(const struct sb_table_slot *slot,
-                                      const struct sb_asked *asked, int64_t size,
+                                      const struct sb_cell_request *request, int64_t size,
                                       char number[SB_ROW_NUMBER_SIZE]);
 
 #endif

@@ -56,19 +56,19 @@ static const char *missing_line(const char *text, const char *other, size_t *siz
     return NULL;
 }
 
-static enum sb_code compare_asked(const struct sb_checkpoint *run, const char *asked,
-                                  struct sb_error *err)
+static enum sb_code compare_requested(const struct sb_checkpoint *run, const char *requested,
+                                      struct sb_error *err)
 {
-    const char *before = run->progress.asked.size > 0 ? run->progress.asked.data : "";
+    const char *before = run->progress.requested.size > 0 ? run->progress.requested.data : "";
     const char *anew = run->appends ? "without --resume" : "with --force instead of --resume";
     const char *line, *with = "with";
     size_t size;
 
-    if (strcmp(before, asked) == 0)
+    if (strcmp(before, requested) == 0)
         return SB_OK;
-    line = missing_line(before, asked, &size);
+    line = missing_line(before, requested, &size);
     if (!line) {
-        line = missing_line(asked, before, &size);
+        line = missing_line(requested, before, &size);
         with = "without";
     }
     if (line)
@@ -112,15 +112,15 @@ static enum sb_code heed_archive(const struct sb_checkpoint *run, struct sb_erro
     sb_hold_drop(&hold, true);
     if (code || !there)
         return code;
-    sb_tell(run->archive.notify, SB_WARNING, "done", run->archive.path,
-            "is there already, and no interrupted run to go on with; nothing was done");
+    sb_report(run->archive.notify, SB_WARNING, "done", run->archive.path,
+              "is there already, and no interrupted run to go on with; nothing was done");
     return SB_END;
 }
 
 static enum sb_code go_on(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
                           struct sb_error *err)
 {
-    enum sb_code code = compare_asked(run, wish->asked, err);
+    enum sb_code code = compare_requested(run, wish->requested, err);
 
     if (code)
         return code;
@@ -128,11 +128,11 @@ static enum sb_code go_on(struct sb_checkpoint *run, const struct sb_checkpoint_
     run->goes_on = true;
     run->archive.writer.shard_size = 0;
     run->archive.writer.seal = false;
-    sb_tell(run->archive.notify, SB_NOTE, "resume", run->path, "goes on behind '%s'",
-            run->progress.last.size > 0 ? run->progress.last.data : "");
+    sb_report(run->archive.notify, SB_NOTE, "resume", run->path, "goes on behind '%s'",
+              run->progress.last.size > 0 ? run->progress.last.data : "");
     if (run->progress.problems > 0)
-        sb_tell(run->archive.notify, SB_PROBLEM, "earlier", run->path,
-                "problems that the interrupted run has told: %" PRId64, run->progress.problems);
+        sb_report(run->archive.notify, SB_PROBLEM, "earlier", run->path,
+                  "problems that the interrupted run has told: %" PRId64, run->progress.problems);
     return SB_OK;
 }
 
@@ -220,7 +220,7 @@ enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
     enum sb_code code;
 
     *out = NULL;
-    if (!wish->asked)
+    if (!wish->requested)
         return SB_OK;
     run = calloc(1, sizeof(*run));
     if (!run)
@@ -239,7 +239,7 @@ enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
     run->problems = problems;
     run->problems_before = *problems;
     if (!code && !run->goes_on &&
-        sb_buf_set(&run->progress.asked, wish->asked, strlen(wish->asked)))
+        sb_buf_set(&run->progress.requested, wish->requested, strlen(wish->requested)))
         code = sb_fail_memory(err);
     if (code || run->left == 0) {
         sb_checkpoint_free(run);

@@ -19,9 +19,9 @@ struct sb_checkpoint;
 struct sb_checkpoint_wish {
     int64_t size; /* bytes after which it commits; 0: none, or as the interrupted run had it */
     bool resume;  /* go on if there is something to go on with */
-    const char
-        *asked; /* NULL: nothing of ARCHIVE.part is this run's business. A line for each thing that
-                   decides what is stored: those of a run that is gone on with must be the same */
+    const char *requested; /* NULL: nothing of ARCHIVE.part is this run's business. A line for each
+                          thing that decides what is stored: those of a run that is gone on with
+                          must be the same */
 };
 
 /*

@@ -40,9 +40,9 @@ static void copy_block(struct sb_transfer_run *transfer, struct sb_batch *batch,
  * hole: what the bytes begin with, if that may be a hole; else NULL.
  */
 static enum sb_code copy_blocks(struct sb_transfer_run *transfer, struct sb_batch *batch,
-                                size_t room, int64_t *hole, struct sb_error *err)
+                                size_t capacity, int64_t *hole, struct sb_error *err)
 {
-    const size_t end = batch->data_size + room, start = batch->data_size;
+    const size_t end = batch->data_size + capacity, start = batch->data_size;
     enum sb_code code = SB_OK;
 
     while (!code && batch->data_size < end) {
@@ -99,7 +99,7 @@ static enum sb_code fill_part(struct sb_transfer_run *transfer, struct sb_batch 
 
 /* Would the member at hand have to be read now, without (known to be) room for it? A hole has none.
  */
-static bool lacks_room(const struct sb_transfer_run *transfer, const struct sb_batch *batch)
+static bool lacks_space(const struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
     int64_t size = transfer->member.entry.size;
 
@@ -122,7 +122,7 @@ static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch
     size_t start = batch->data_size;
     enum sb_code code = SB_OK;
 
-    if (goes_by_spool(transfer) && lacks_room(transfer, batch)) {
+    if (goes_by_spool(transfer) && lacks_space(transfer, batch)) {
         sb_batch_seal(batch);
         if (item->member.entry.size > 0)
             code = sb_transfer_count(transfer, item->member.entry.size, err);
@@ -143,7 +143,7 @@ static bool goes_in_parts(const struct sb_transfer_run *transfer, const struct s
 {
     const struct sb_member *member = &transfer->member;
 
-    return lacks_room(transfer, batch) && !goes_by_spool(transfer) && !member->hard_link &&
+    return lacks_space(transfer, batch) && !goes_by_spool(transfer) && !member->hard_link &&
            !member->special && member->entry.type != SB_DIR;
 }
 
@@ -154,14 +154,14 @@ static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batc
     enum sb_code code = sb_transfer_admit(transfer, &choice, err);
 
     if (!code && transfer->options->dry_run) {
-        sb_tell(transfer->options->notify, SB_NOTE, "would-store", transfer->member.entry.path,
-                "would be %s", choice.replaces ? "replaced" : "stored");
+        sb_report(transfer->options->notify, SB_NOTE, "would-store", transfer->member.entry.path,
+                  "would be %s", choice.replaces ? "replaced" : "stored");
     }
     if (code)
         return code == SB_END ? SB_OK : code;
     if (transfer->options->dry_run || transfer->sink->unread) {
         transfer->member.has |= choice.member.has;
-        sb_transfer_tell_lost(transfer, &transfer->member);
+        sb_transfer_report_lost(transfer, &transfer->member);
         return SB_OK;
     }
     if (goes_in_parts(transfer, batch)) {
@@ -241,7 +241,7 @@ static enum sb_code fill_members(struct sb_transfer_run *transfer, struct sb_bat
             return SB_OK;
         if (code)
             return put_off(transfer, batch, whole, code, err);
-        transfer->waits = batch->count > 0 && lacks_room(transfer, batch);
+        transfer->waits = batch->count > 0 && lacks_space(transfer, batch);
         if (transfer->waits)
             return SB_OK;
         code = take_member(transfer, batch, err);

@@ -71,7 +71,8 @@ enum sb_code sb_transfer_count(struct sb_transfer_run *transfer, int64_t size,
 enum sb_code sb_transfer_heed(const struct sb_transfer_run *transfer,
                               struct sb_error *err) SB_CHECKED;
 
-void sb_transfer_tell_lost(const struct sb_transfer_run *transfer, const struct sb_member *member);
+void sb_transfer_report_lost(const struct sb_transfer_run *transfer,
+                             const struct sb_member *member);
 
 #define SB_LONG_LINK_TEXT 96
 void sb_transfer_describe_long_link(char text[SB_LONG_LINK_TEXT]);

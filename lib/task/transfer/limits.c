@@ -28,7 +28,7 @@ static enum sb_code refuse(const struct sb_transfer_options *options, const char
         return sb_fail(err, SB_EXISTS,
                        "%s: is in %s and in %s (see --duplicates, --prefix and --as-subdirs)", name,
                        other, source);
-    sb_tell(options->notify, SB_PROBLEM, "duplicate", name, "is in %s and in %s", other, source);
+    sb_report(options->notify, SB_PROBLEM, "duplicate", name, "is in %s and in %s", other, source);
     return SB_END;
 }
 
@@ -43,9 +43,9 @@ static enum sb_code meet_link(const struct sb_transfer_options *options,
         return err->code;
     if (first < 0 || (size_t)first == options->merged_number)
         return SB_OK;
-    sb_tell(options->notify, SB_PROBLEM, "missing", member->entry.path,
-            "hard link to %s, which is taken from %s; left out", target,
-            name_of(options->merged[first]));
+    sb_report(options->notify, SB_PROBLEM, "missing", member->entry.path,
+              "hard link to %s, which is taken from %s; left out", target,
+              name_of(options->merged[first]));
     return SB_END;
 }
 
@@ -110,7 +110,7 @@ enum sb_code sb_transfer_count(struct sb_transfer_run *transfer, int64_t size, s
                    transfer->source->name, most);
 }
 
-void sb_transfer_tell_lost(const struct sb_transfer_run *transfer, const struct sb_member *member)
+void sb_transfer_report_lost(const struct sb_transfer_run *transfer, const struct sb_member *member)
 {
     unsigned lost = member->has & ~transfer->sink->holds;
 
@@ -134,8 +134,8 @@ static enum sb_code meet_duplicate(struct sb_transfer_run *transfer, struct sb_e
     if (!before)
         return SB_OK;
     if (options->duplicates == SB_DUPLICATE_ERROR)
-        sb_tell(transfer->options->notify, SB_PROBLEM, "duplicate", entry->path,
-                "comes more than once; only the first is taken (see --duplicates)");
+        sb_report(transfer->options->notify, SB_PROBLEM, "duplicate", entry->path,
+                  "comes more than once; only the first is taken (see --duplicates)");
     else
         transfer->sink->counts.left++;
     return SB_END;
@@ -156,12 +156,12 @@ enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item 
 
     if (member->entry.type == SB_LINK && member->entry.size > (int64_t)SB_LINK_BYTES_MOST) {
         sb_transfer_describe_long_link(text);
-        sb_tell(transfer->options->notify, SB_PROBLEM, "link", member->entry.path, "%s", text);
+        sb_report(transfer->options->notify, SB_PROBLEM, "link", member->entry.path, "%s", text);
         return SB_END;
     }
     if (member->special && !(transfer->sink->holds & SB_KEEPS_SPECIAL)) {
-        sb_tell(transfer->options->notify, SB_PROBLEM, "special", member->entry.path,
-                "is a %s, which cannot be held here; left out", member->special);
+        sb_report(transfer->options->notify, SB_PROBLEM, "special", member->entry.path,
+                  "is a %s, which cannot be held here; left out", member->special);
         return SB_END;
     }
     /* Names that the sink has are all names that came before: it knows its own ones. */

@@ -60,8 +60,8 @@ static enum sb_code recode_name(struct sb_transfer_run *transfer, struct sb_buf 
     code = sb_recode_name(recode, name->data, name->size, &new_name, &layers, err);
     problem = code ? NULL : sb_name_problem(new_name.data, new_name.size);
     if (problem) {
-        sb_tell(transfer->options->notify, SB_PROBLEM, "name", name->data,
-                "left out: the name, with the suffix of its compression, %s", problem);
+        sb_report(transfer->options->notify, SB_PROBLEM, "name", name->data,
+                  "left out: the name, with the suffix of its compression, %s", problem);
         code = SB_END;
     }
     if (!code && (layers > 0 || recode->compress != SB_FILTER_NONE)) {
@@ -136,8 +136,8 @@ static enum sb_code keep_as_stored(struct sb_transfer_run *transfer, struct sb_e
     transfer->path = transfer->recoded;
     transfer->recoded = shorter;
     transfer->original = NULL;
-    sb_tell(options->notify, SB_NOTE, "kept", transfer->path.data,
-            "left as it is stored: there is a %s too", shorter.data);
+    sb_report(options->notify, SB_NOTE, "kept", transfer->path.data,
+              "left as it is stored: there is a %s too", shorter.data);
     return sb_taken_add(options->taken, SB_TAKEN_KEPT, transfer->path.data, transfer->path.size,
                         err);
 }
@@ -175,8 +175,8 @@ static enum sb_code note_shortened(struct sb_transfer_run *transfer, struct sb_e
     if (!code && linked)
         code = sb_transfer_comes(transfer, before, &comes, err);
     if (!code && linked && !comes)
-        sb_tell(options->notify, SB_PROBLEM, "link", before->data,
-                "a symbolic link points to it, and it is called %s here", transfer->path.data);
+        sb_report(options->notify, SB_PROBLEM, "link", before->data,
+                  "a symbolic link points to it, and it is called %s here", transfer->path.data);
     return code ? code
                 : sb_taken_add(options->taken, SB_TAKEN_SHORTENED, before->data, before->size, err);
 }
@@ -187,11 +187,12 @@ static enum sb_code leave_out_taken(const struct sb_transfer_run *transfer, cons
     const struct sb_notify *notify = transfer->options->notify;
 
     if (strcmp(from, transfer->path.data) == 0)
-        sb_tell(notify, SB_PROBLEM, "taken", from,
-                "left out: a file that lost its suffix has this name already");
+        sb_report(notify, SB_PROBLEM, "taken", from,
+                  "left out: a file that lost its suffix has this name already");
     else
-        sb_tell(notify, SB_PROBLEM, "taken", from,
-                "left out: it would be called %s, as another one is already", transfer->path.data);
+        sb_report(notify, SB_PROBLEM, "taken", from,
+                  "left out: it would be called %s, as another one is already",
+                  transfer->path.data);
     return SB_END;
 }
 
@@ -268,8 +269,8 @@ static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recod
     if (!code && *recodes)
         code = recode_name(transfer, &transfer->hard_link, &ignored, err);
     if (code == SB_END)
-        sb_tell(transfer->options->notify, SB_PROBLEM, "missing", transfer->path.data,
-                "hard link to %s, which is not there; left out", target);
+        sb_report(transfer->options->notify, SB_PROBLEM, "missing", transfer->path.data,
+                  "hard link to %s, which is not there; left out", target);
     transfer->member.hard_link = transfer->hard_link.data;
     return code;
 }

@@ -12,7 +12,7 @@
  */
 struct spool {
     char *data; /* of the caller */
-    size_t room;
+    size_t capacity;
     size_t size; /* in data, as long as fd is -1 */
     int fd;
     int64_t file_size;
@@ -39,7 +39,7 @@ static enum sb_code add_to_spool(void *context, const void *data, size_t size, s
 {
     struct spool *spool = context;
 
-    if (data && spool->fd < 0 && size <= spool->room - spool->size) {
+    if (data && spool->fd < 0 && size <= spool->capacity - spool->size) {
         memcpy(spool->data + spool->size, data, size);
         spool->size += size;
         return SB_OK;
@@ -142,7 +142,7 @@ static enum sb_code move_item(const struct sb_recode *recode, struct sb_recoder 
     if (is_due(item)) {
         code = recode_item(recode, recoder, batch, item, spool, err);
         code = conclude(batch, item, spool, *used, code, err);
-    } else if (item->state == SB_ITEM_READ && item->data_size > spool->room) {
+    } else if (item->state == SB_ITEM_READ && item->data_size > spool->capacity) {
         code = add_to_spool(spool, batch->data + item->data_at, item->data_size, err);
         code = conclude(batch, item, spool, *used, code, err);
     } else if (item->state == SB_ITEM_READ) {
@@ -155,17 +155,17 @@ static enum sb_code move_item(const struct sb_recode *recode, struct sb_recoder 
 }
 
 static enum sb_code move_items(const struct sb_recode *recode, struct sb_recoder *recoder,
-                               struct sb_batch *batch, bool links, const struct spool *room,
+                               struct sb_batch *batch, bool links, const struct spool *capacity,
                                size_t *used, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; !code && i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
-        struct spool spool = *room;
+        struct spool spool = *capacity;
 
         spool.data += *used;
-        spool.room -= *used;
+        spool.capacity -= *used;
         if (has_bytes(item) && (item->member.entry.type == SB_LINK) == links)
             code = move_item(recode, recoder, batch, item, &spool, used, err);
     }
@@ -177,14 +177,14 @@ static enum sb_code move_items(const struct sb_recode *recode, struct sb_recoder
  * first, so that there is room for them.
  */
 static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder *recoder,
-                               struct sb_batch *batch, const struct spool *room,
+                               struct sb_batch *batch, const struct spool *capacity,
                                struct sb_error *err)
 {
     size_t used = 0;
-    enum sb_code code = move_items(recode, recoder, batch, true, room, &used, err);
+    enum sb_code code = move_items(recode, recoder, batch, true, capacity, &used, err);
 
     if (!code)
-        code = move_items(recode, recoder, batch, false, room, &used, err);
+        code = move_items(recode, recoder, batch, false, capacity, &used, err);
     batch->data_size = used;
     return code;
 }
@@ -193,7 +193,7 @@ enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *ba
                              const char *beside, struct sb_error *err)
 {
     struct sb_recoder *recoder = NULL;
-    char *room, *old = batch->data;
+    char *capacity, *old = batch->data;
     bool wanted = false;
     enum sb_code code;
 
@@ -203,19 +203,20 @@ enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *ba
         return SB_OK;
     batch->data = NULL;
     code = sb_batch_make_room(batch, err);
-    room = batch->data;
+    capacity = batch->data;
     batch->data = old;
     if (!code)
         code = sb_recoder_new(&recoder, err);
     if (!code) {
-        struct spool spool = {.data = room, .room = SB_BATCH_BYTES, .fd = -1, .beside = beside};
+        struct spool spool = {
+            .data = capacity, .capacity = SB_BATCH_BYTES, .fd = -1, .beside = beside};
 
         code = recode_all(recode, recoder, batch, &spool, err);
-        batch->data = room;
-        room = old;
+        batch->data = capacity;
+        capacity = old;
     }
     sb_recoder_free(recoder);
-    free(room);
+    free(capacity);
     return code;
 }
 
@@ -255,7 +256,8 @@ enum sb_code sb_recode_sequence(const struct sb_recode *recode, struct sb_source
                                 struct sb_batch *batch, const char *beside, struct sb_error *err)
 {
     struct sb_item *item = &batch->items[0];
-    struct spool spool = {.data = batch->data, .room = SB_BATCH_BYTES, .fd = -1, .beside = beside};
+    struct spool spool = {
+        .data = batch->data, .capacity = SB_BATCH_BYTES, .fd = -1, .beside = beside};
     enum sb_code code = item->original ? recode_all_blocks(recode, source, item, &spool, err)
                                        : keep_all_blocks(source, &spool, err);
 

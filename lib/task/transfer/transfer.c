@@ -26,9 +26,9 @@ static enum sb_code fail_long_link(struct sb_batch *batch, struct sb_item *item,
 static enum sb_code load_item(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
 {
     bool link = item->member.entry.type == SB_LINK;
-    size_t room = link ? SB_LINK_BYTES_MOST : SB_BATCH_BYTES - batch->data_size;
+    size_t capacity = link ? SB_LINK_BYTES_MOST : SB_BATCH_BYTES - batch->data_size;
     enum sb_code code = sb_loader_load(batch->loader, &item->member, batch->data + batch->data_size,
-                                       room, &batch->events, err);
+                                       capacity, &batch->events, err);
 
     if (link && code == SB_LIMIT)
         return fail_long_link(batch, item, err);
@@ -92,8 +92,8 @@ static enum sb_code count_loaded(struct sb_transfer_run *transfer, const struct 
  * A member is complete once it was loaded: a file's time is known from when it was opened. Under
  * strict the first loss ends it.
  */
-static enum sb_code tell_all_lost(const struct sb_transfer_run *transfer,
-                                  const struct sb_batch *batch, struct sb_error *err)
+static enum sb_code report_all_lost(const struct sb_transfer_run *transfer,
+                                    const struct sb_batch *batch, struct sb_error *err)
 {
     enum sb_code code = sb_transfer_heed(transfer, err);
 
@@ -102,7 +102,7 @@ static enum sb_code tell_all_lost(const struct sb_transfer_run *transfer,
 
         if (item->state == SB_ITEM_FAILED || item->part_offset > 0)
             continue;
-        sb_transfer_tell_lost(transfer, &item->member);
+        sb_transfer_report_lost(transfer, &item->member);
         code = sb_transfer_heed(transfer, err);
     }
     return code;
@@ -159,8 +159,8 @@ static enum sb_code heed_link(struct sb_transfer_run *transfer, const struct sb_
     if (!code && shortened)
         code = sb_transfer_comes(transfer, target, &comes, err);
     if (!code && shortened && !comes)
-        sb_tell(options->notify, SB_PROBLEM, "link", entry->path,
-                "links to %.*s, which has lost its suffix here", (int)target->size, target->data);
+        sb_report(options->notify, SB_PROBLEM, "link", entry->path,
+                  "links to %.*s, which has lost its suffix here", (int)target->size, target->data);
     return code ? code
                 : sb_taken_add(options->taken, SB_TAKEN_LINKED, target->data, target->size, err);
 }
@@ -210,14 +210,14 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     struct sb_batch *batch = slot;
     enum sb_code code;
 
-    sb_events_tell(&batch->events, transfer->options->notify);
+    sb_events_report(&batch->events, transfer->options->notify);
     code = count_loaded(transfer, batch, err);
     if (!code)
         code = sb_sink_drain(transfer->sink, batch, err);
     if (!code)
         code = heed_links(transfer, batch, err);
     if (!code)
-        code = tell_all_lost(transfer, batch, err);
+        code = report_all_lost(transfer, batch, err);
     adapt(transfer, batch);
     sb_batch_clear(batch);
     show_progress(transfer);
@@ -255,7 +255,7 @@ static enum sb_code run(struct sb_transfer_run *transfer, struct sb_error *err)
         code = sb_pipeline_run(&ops, transfer, batches, sizeof(*batches), count, threads, err);
     for (unsigned i = 0; batches && i < count; i++) {
         if (code && batches[i].failed)
-            sb_events_tell(&batches[i].events, transfer->options->notify);
+            sb_events_report(&batches[i].events, transfer->options->notify);
         if (transfer->sink->ops->release)
             transfer->sink->ops->release(transfer->sink, &batches[i]);
         sb_batch_release(&batches[i]);

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-void sb_verify_bag_say(struct bag_check *check, enum sb_remedy remedy, const char *kind,
-                       struct bag_defect_place place, const char *format, ...)
+void sb_verify_bag_report(struct bag_check *check, enum sb_remedy remedy, const char *kind,
+                          struct bag_defect_place place, const char *format, ...)
 {
     const char *path = place.file >= 0 ? check->spec.paths[place.file] : place.path;
     char text[2048];
@@ -115,9 +115,9 @@ static void judge_strictly(struct bag_check *check)
     struct sb_verify_bag_result *result = check->result;
 
     if (check->options->strict && result->unchecked > 0)
-        sb_verify_bag_say(check, SB_REMEDY_SUMS, "unchecked", BAG_PATH(NULL), "%lld of %lld %s",
-                          (long long)result->unchecked, (long long)result->records,
-                          "records have no checksum");
+        sb_verify_bag_report(check, SB_REMEDY_SUMS, "unchecked", BAG_PATH(NULL), "%lld of %lld %s",
+                             (long long)result->unchecked, (long long)result->records,
+                             "records have no checksum");
 }
 
 static enum sb_code run(struct bag_check *check, struct sb_error *err)
@@ -161,9 +161,9 @@ static void compare_counts(struct bag_check *check, const char *bag, const char 
     if (!check->whole)
         return;
     if (*first && check->places != *records)
-        sb_verify_bag_say(check, SB_REMEDY_SHARDS, "layout", BAG_PATH(bag),
-                          "has %lld records, and %s %lld", (long long)check->places, *first,
-                          (long long)*records);
+        sb_verify_bag_report(check, SB_REMEDY_SHARDS, "layout", BAG_PATH(bag),
+                             "has %lld records, and %s %lld", (long long)check->places, *first,
+                             (long long)*records);
     if (!*first)
         *records = check->places;
     *first = *first ? *first : bag;

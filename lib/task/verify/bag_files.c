@@ -36,10 +36,10 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
     struct heard *heard = context;
 
     if (level == SB_PROBLEM)
-        sb_verify_bag_say(heard->check, SB_REMEDY_LEFTOVERS, kind, BAG_FILE(heard->file), "%s",
-                          text);
+        sb_verify_bag_report(heard->check, SB_REMEDY_LEFTOVERS, kind, BAG_FILE(heard->file), "%s",
+                             text);
     else
-        sb_tell(heard->check->notify, level, kind, subject, "%s", text);
+        sb_report(heard->check->notify, level, kind, subject, "%s", text);
     heard->unfinished |= level == SB_PROBLEM;
 }
 
@@ -60,30 +60,31 @@ static bool read_limit(const char *path, int64_t offset, int64_t *out)
 }
 
 /* Bytes of a file with separate limits that no limit reaches: an append or a writer was killed. */
-static enum sb_code look_behind(struct bag_check *check, int64_t number, struct sb_error *err)
+static enum sb_code look_past(struct bag_check *check, int64_t number, struct sb_error *err)
 {
     const struct bag_file *file = &check->files[number];
     const int64_t limits_size = file->records * (int64_t)sizeof(uint64_t);
     struct sb_buf limits = {0};
-    int64_t last = 0, tail = 0, behind;
+    int64_t last = 0, tail = 0, after;
 
     if (sb_limits_name(file->path, &limits))
         return sb_fail_memory(err);
     if (file->records > 0)
         (void)read_limit(limits.data, limits_size - (int64_t)sizeof(uint64_t), &last);
-    behind = file->bytes - last;
-    if (last >= 0 && behind > 0 && behind == limits_size &&
+    after = file->bytes - last;
+    if (last >= 0 && after > 0 && after == limits_size &&
         read_limit(file->path, file->bytes - (int64_t)sizeof(uint64_t), &tail) && tail == last)
-        sb_verify_bag_say(check, SB_REMEDY_LEFTOVERS, "leftover", BAG_FILE(number),
-                          "its limits stand at its tail too, as a writer leaves it that was killed "
-                          "in the end; remove %s",
-                          limits.data);
-    else if (last >= 0 && behind > 0)
-        sb_verify_bag_say(
+        sb_verify_bag_report(
+            check, SB_REMEDY_LEFTOVERS, "leftover", BAG_FILE(number),
+            "its limits stand at its tail too, as a writer leaves it that was killed "
+            "in the end; remove %s",
+            limits.data);
+    else if (last >= 0 && after > 0)
+        sb_verify_bag_report(
             check, SB_REMEDY_LEFTOVERS, "leftover", BAG_FILE(number),
             "has %lld bytes behind its %lld records, as a writer leaves them that was "
             "killed; %s is what counts",
-            (long long)behind, (long long)file->records, limits.data);
+            (long long)after, (long long)file->records, limits.data);
     sb_buf_release(&limits);
     return SB_OK;
 }
@@ -112,7 +113,7 @@ static enum sb_code open_as_bag(struct bag_check *check, int64_t number, struct 
         return SB_OK;
     /* An append that is under way is told elsewhere. */
     code = sb_verify_bag_is_written(file->path, &written, err);
-    return code || written ? code : look_behind(check, number, err);
+    return code || written ? code : look_past(check, number, err);
 }
 
 /* A compressed file that was cut within its limits looks like a bag, by chance. */
@@ -189,20 +190,20 @@ static const char *without_name(const char *text, const char *path)
                                                                                 : text;
 }
 
-static void tell_unusable(struct bag_check *check, int64_t number, const struct sb_error *failure)
+static void report_unusable(struct bag_check *check, int64_t number, const struct sb_error *failure)
 {
     const struct bag_file *file = &check->files[number];
     const char *text = without_name(failure->text, file->path);
 
     if (file->walked)
-        sb_verify_bag_say(check, SB_REMEDY_REPAIR, "shard", BAG_FILE(number),
-                          "%s; the %lld frames at its beginning, %lld bytes, are taken for its "
-                          "records (empty ones are lost)",
-                          text, (long long)file->records, (long long)file->bytes);
+        sb_verify_bag_report(check, SB_REMEDY_REPAIR, "shard", BAG_FILE(number),
+                             "%s; the %lld frames at its beginning, %lld bytes, are taken for its "
+                             "records (empty ones are lost)",
+                             text, (long long)file->records, (long long)file->bytes);
     else if (!file->there)
-        sb_verify_bag_say(check, SB_REMEDY_FETCH, "shard", BAG_FILE(number), "is not there");
+        sb_verify_bag_report(check, SB_REMEDY_FETCH, "shard", BAG_FILE(number), "is not there");
     else
-        sb_verify_bag_say(check, SB_REMEDY_SHARDS, "shard", BAG_FILE(number), "%s", text);
+        sb_verify_bag_report(check, SB_REMEDY_SHARDS, "shard", BAG_FILE(number), "%s", text);
 }
 
 /* *failure: why it is not usable. */
@@ -232,7 +233,7 @@ static enum sb_code open_file(struct bag_check *check, int64_t number, struct sb
     if (code && (code == SB_NOMEM || code == SB_INTERRUPT || check->options->repair_to))
         return code;
     if (file->walked || (!file->usable && check->file_count > 1))
-        tell_unusable(check, number, failure);
+        report_unusable(check, number, failure);
     check->whole &= file->usable;
     return SB_OK;
 }
@@ -247,7 +248,7 @@ static void check_layout(struct bag_check *check)
             continue;
         if (files[i].records <= files[i - 1].records && files[i].records >= files[0].records - 1)
             continue;
-        sb_verify_bag_say(
+        sb_verify_bag_report(
             check, SB_REMEDY_SHARDS, "layout", BAG_FILE(i),
             "has %lld records, the first shard %lld and the one before it %lld: these "
             "cannot be interleaved",

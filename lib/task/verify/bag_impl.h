@@ -50,8 +50,8 @@ struct bag_defect_place {
 };
 
 /* Reports a defect, on the calling thread. */
-void sb_verify_bag_say(struct bag_check *check, enum sb_remedy remedy, const char *kind,
-                       struct bag_defect_place place, const char *format, ...) SB_PRINTF(5, 6);
+void sb_verify_bag_report(struct bag_check *check, enum sb_remedy remedy, const char *kind,
+                          struct bag_defect_place place, const char *format, ...) SB_PRINTF(5, 6);
 #define BAG_FILE(number) ((struct bag_defect_place){(number), NULL, -1, -1})
 #define BAG_PATH(name)   ((struct bag_defect_place){-1, (name), -1, -1})
 

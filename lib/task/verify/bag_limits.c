@@ -28,7 +28,7 @@ static enum sb_code load(struct bag_limits *limits, int64_t index, struct sb_err
 }
 
 /* At a tail the last limit is what the file was opened by. */
-static bool is_given(const struct bag_file *file, int64_t index)
+static bool is_set(const struct bag_file *file, int64_t index)
 {
     return index < 0 || index >= file->records - (file->separate && !file->walked ? 0 : 1);
 }
@@ -39,7 +39,7 @@ static enum sb_code limit(struct bag_limits *limits, int64_t index, uint64_t *ou
 {
     enum sb_code code = SB_OK;
 
-    if (is_given(limits->file, index)) {
+    if (is_set(limits->file, index)) {
         *out = index < 0 ? 0 : (uint64_t)limits->file->bytes;
         return SB_OK;
     }
@@ -80,7 +80,7 @@ static enum sb_code is_bad(struct bag_limits *limits, int64_t index, uint64_t va
     enum blame before = NEITHER, after = NEITHER;
 
     *bad = false;
-    if (is_given(limits->file, index))
+    if (is_set(limits->file, index))
         return SB_OK;
     *bad = value > (uint64_t)limits->file->bytes;
     if (*bad)

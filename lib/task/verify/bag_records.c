@@ -61,7 +61,7 @@ static enum sb_code next_run(struct records *records, struct sb_error *err)
     if (!records->from)
         return SB_END;
     while ((code = sb_record_choice_next(records->from, &records->run, err)) == SB_INVALID)
-        sb_tell(records->check->notify, SB_PROBLEM, "missing", NULL, "%s", err->text);
+        sb_report(records->check->notify, SB_PROBLEM, "missing", NULL, "%s", err->text);
     return code;
 }
 
@@ -113,10 +113,10 @@ static void report(struct bag_check *check, const struct bag_batch *batch,
     int64_t number = check->whole ? item->number : item->index;
     struct bag_defect_place where = {item->file, NULL, item->offset, number};
 
-    sb_verify_bag_say(check, SB_REMEDY_REPAIR, item->limits ? "limits" : "frame", where,
-                      "record %lld%s: %s", (long long)number,
-                      check->whole || check->file_count == 1 ? "" : " of this shard",
-                      batch->text.data + item->text - 1);
+    sb_verify_bag_report(check, SB_REMEDY_REPAIR, item->limits ? "limits" : "frame", where,
+                         "record %lld%s: %s", (long long)number,
+                         check->whole || check->file_count == 1 ? "" : " of this shard",
+                         batch->text.data + item->text - 1);
 }
 
 static enum sb_code drain(void *context, void *slot, struct sb_error *err)

@@ -91,8 +91,8 @@ static struct stretch stretch_at(const struct bag_check *check, uint32_t first)
 }
 
 /* A glob yields what is there, and so does not show what is missing; a single shard is no set. */
-static enum sb_code tell_missing(struct bag_check *check, const struct stretch *stretch,
-                                 struct sb_error *err)
+static enum sb_code report_missing(struct bag_check *check, const struct stretch *stretch,
+                                   struct sb_error *err)
 {
     const char *path = check->spec.paths[stretch->first];
     uint32_t at = stretch->first;
@@ -115,8 +115,8 @@ static enum sb_code tell_missing(struct bag_check *check, const struct stretch *
             return sb_fail_memory(err);
         }
         if (access(name.data, F_OK))
-            sb_verify_bag_say(check, SB_REMEDY_FETCH, "shard", BAG_PATH(name.data),
-                              "is not there, while others of its set are");
+            sb_verify_bag_report(check, SB_REMEDY_FETCH, "shard", BAG_PATH(name.data),
+                                 "is not there, while others of its set are");
     }
     sb_buf_release(&name);
     return SB_OK;
@@ -171,21 +171,21 @@ static enum sb_code look_beside(const struct sb_shard_pattern *set, struct besid
 }
 
 /* Two whole sets are somebody's wish; a part of one is what a killed run left. */
-static void tell_others(struct bag_check *check, const struct stretch *stretch,
-                        const struct beside *beside)
+static void report_others(struct bag_check *check, const struct stretch *stretch,
+                          const struct beside *beside)
 {
     const char *path = check->spec.paths[stretch->first];
 
     if (beside->shards > 0 && beside->count < beside->shards)
-        sb_verify_bag_say(check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
-                          "is of a set of %u shards, and %u shards of a set of %u, which is not "
-                          "whole, stand beside it: remove those that are not wanted",
-                          stretch->name.shards, beside->count, beside->shards);
+        sb_verify_bag_report(check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
+                             "is of a set of %u shards, and %u shards of a set of %u, which is not "
+                             "whole, stand beside it: remove those that are not wanted",
+                             stretch->name.shards, beside->count, beside->shards);
     else if (beside->shards > 0)
-        sb_tell(check->notify, SB_WARNING, "mixed", path,
-                "is of a set of %u shards, and another of %u stands beside it; \"@*\" takes the "
-                "last by name",
-                stretch->name.shards, beside->shards);
+        sb_report(check->notify, SB_WARNING, "mixed", path,
+                  "is of a set of %u shards, and another of %u stands beside it; \"@*\" takes the "
+                  "last by name",
+                  stretch->name.shards, beside->shards);
 }
 
 enum lock { NO_LOCK, LEFT, HELD };
@@ -214,8 +214,8 @@ enum sb_code sb_verify_bag_is_written(const char *path, bool *written, struct sb
 }
 
 /* written: what they lock who write it. */
-static enum sb_code tell_writer(struct bag_check *check, const char *path, const char *written,
-                                int64_t temporary, const char *first, struct sb_error *err)
+static enum sb_code report_writer(struct bag_check *check, const char *path, const char *written,
+                                  int64_t temporary, const char *first, struct sb_error *err)
 {
     struct sb_buf lock_path = {0};
     enum sb_code code = sb_out_hide(written, SB_OUT_LOCK_SUFFIX, &lock_path, err);
@@ -224,19 +224,19 @@ static enum sb_code tell_writer(struct bag_check *check, const char *path, const
     if (code)
         return code;
     if (lock == HELD)
-        sb_tell(check->notify, SB_WARNING, "written", path, "is being written just now");
+        sb_report(check->notify, SB_WARNING, "written", path, "is being written just now");
     else if (temporary > 0)
-        sb_verify_bag_say(
+        sb_verify_bag_report(
             check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
             "beside it %s of a writer that was killed (%s%s); the next writer of this "
             "name removes %s",
             temporary == 1 ? "is a temporary file" : "are temporary files", first,
             temporary == 1 ? "" : ", ...", temporary == 1 ? "it" : "them");
     else if (lock == LEFT)
-        sb_verify_bag_say(check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
-                          "a writer of it was killed, and left %s; the next one undoes what it "
-                          "began",
-                          sb_base_name(lock_path.data));
+        sb_verify_bag_report(check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
+                             "a writer of it was killed, and left %s; the next one undoes what it "
+                             "began",
+                             sb_base_name(lock_path.data));
     sb_buf_release(&lock_path);
     return SB_OK;
 }
@@ -257,8 +257,8 @@ static enum sb_code look_at_set(struct bag_check *check, const struct stretch *s
     if (!code && sb_buf_add_format(&spec, "%.*s@%s", (int)set.prefix_size, path, set.suffix))
         code = sb_fail_memory(err);
     if (!code) {
-        tell_others(check, stretch, &beside);
-        code = tell_writer(check, path, spec.data, beside.temporary, beside.first.data, err);
+        report_others(check, stretch, &beside);
+        code = report_writer(check, path, spec.data, beside.temporary, beside.first.data, err);
     }
     sb_buf_release(&beside.first);
     sb_buf_release(&spec);
@@ -272,8 +272,8 @@ static enum sb_code look_at_file(struct bag_check *check, const char *path, stru
     enum sb_code code = sb_out_hide(path, SB_BAG_NEW_SUFFIX, &temporary, err);
 
     if (!code)
-        code = tell_writer(check, path, path, access(temporary.data, F_OK) == 0,
-                           sb_base_name(temporary.data), err);
+        code = report_writer(check, path, path, access(temporary.data, F_OK) == 0,
+                             sb_base_name(temporary.data), err);
     sb_buf_release(&temporary);
     return code;
 }
@@ -285,7 +285,7 @@ enum sb_code sb_verify_bag_sets(struct bag_check *check, struct sb_error *err)
 
     for (uint32_t i = 0; i < check->file_count && !code; i = stretch.end) {
         stretch = stretch_at(check, i);
-        code = tell_missing(check, &stretch, err);
+        code = report_missing(check, &stretch, err);
         if (!code && stretch.name.shards > 0)
             code = look_at_set(check, &stretch, err);
         for (uint32_t k = stretch.first; k < stretch.end && !code; k++)

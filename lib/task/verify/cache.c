@@ -50,7 +50,7 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
     if (level == SB_PROBLEM)
         sb_cache_defect(check, SB_REMEDY_REPAIR, kind, path, path ? strlen(path) : 0, "%s", text);
     else
-        sb_tell(check->notify, level, kind, subject, "%s", text);
+        sb_report(check->notify, level, kind, subject, "%s", text);
 }
 
 /* How many rows each segment has; those that cannot be read are told now. */

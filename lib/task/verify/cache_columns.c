@@ -41,7 +41,7 @@ static enum sb_code add_field(struct sb_cache_schema *schema, const char *name, 
 {
     struct sb_cache_column *field;
 
-    if (sb_grow(&schema->fields, &schema->room, schema->count, sizeof(*field), err))
+    if (sb_grow(&schema->fields, &schema->capacity, schema->count, sizeof(*field), err))
         return err->code;
     field = &schema->fields[schema->count++];
     *field = (struct sb_cache_column){.name = strdup(name ? name : ""),
@@ -52,7 +52,7 @@ static enum sb_code add_field(struct sb_cache_schema *schema, const char *name, 
 static enum sb_code add_tensor(struct sb_cache_schema *schema, const char *name,
                                struct sb_error *err)
 {
-    if (sb_grow(&schema->tensors, &schema->tensor_room, schema->tensor_count,
+    if (sb_grow(&schema->tensors, &schema->tensor_capacity, schema->tensor_count,
                 sizeof(*schema->tensors), err))
         return err->code;
     schema->tensors[schema->tensor_count] = strdup(name ? name : "");
@@ -101,10 +101,10 @@ enum sb_code sb_cache_usual_type(const char *type, struct sb_buf *out)
 
 /* A statement over the text as ?1, for each of whose rows `take` is called. SB_FORMAT: the text
  * cannot be asked. */
-static enum sb_code ask(sqlite3 *db, const char *question, const struct sb_buf *text,
-                        enum sb_code (*take)(struct sb_cache_schema *schema, sqlite3_stmt *row,
-                                             struct sb_error *err),
-                        struct sb_cache_schema *schema, struct sb_error *err)
+static enum sb_code query(sqlite3 *db, const char *question, const struct sb_buf *text,
+                          enum sb_code (*take)(struct sb_cache_schema *schema, sqlite3_stmt *row,
+                                               struct sb_error *err),
+                          struct sb_cache_schema *schema, struct sb_error *err)
 {
     sqlite3_stmt *statement = NULL;
     enum sb_code code = sb_database_prepare(db, &statement, question, err);
@@ -168,14 +168,14 @@ static enum sb_code parse(sqlite3 *db, const struct sb_buf *text, struct sb_cach
     static const char presence[] = "SELECT json_type(?1, '$.metadata.tensor_keys') IS NOT NULL";
     static const char tensors[] =
         "SELECT value FROM json_each(json_extract(?1, '$.metadata.tensor_keys'))";
-    enum sb_code code = ask(db, fields, text, take_field, schema, err);
+    enum sb_code code = query(db, fields, text, take_field, schema, err);
 
     if (!code)
-        code = ask(db, structure, text, take_structure, schema, err);
+        code = query(db, structure, text, take_structure, schema, err);
     if (!code)
-        code = ask(db, presence, text, take_presence, schema, err);
+        code = query(db, presence, text, take_presence, schema, err);
     if (!code && schema->names_tensors)
-        code = ask(db, tensors, text, take_tensor, schema, err);
+        code = query(db, tensors, text, take_tensor, schema, err);
     if (code)
         return code;
     if (schema->count > 0)

@@ -21,12 +21,12 @@ struct sb_cache_column {
 /* {0} is an empty one. */
 struct sb_cache_schema {
     struct sb_cache_column *fields; /* sorted by name */
-    size_t count, room;
+    size_t count, capacity;
 
     /* Of schema.json alone. */
     char *structure; /* NULL: not said */
     char **tensors;  /* names in tensor_keys, sorted */
-    size_t tensor_count, tensor_room;
+    size_t tensor_count, tensor_capacity;
     bool names_tensors;
 };
 

@@ -70,7 +70,7 @@ static enum sb_code keep_leftover(void *context, const char *path, const char *n
 
     if (!S_ISREG(st->st_mode) || !sb_cache_is_leftover(name))
         return SB_OK;
-    if (sb_grow(&check->leftovers, &check->leftover_room, check->leftover_count,
+    if (sb_grow(&check->leftovers, &check->leftover_capacity, check->leftover_count,
                 sizeof(*check->leftovers), err))
         return err->code;
     check->leftovers[check->leftover_count] =

@@ -35,7 +35,7 @@ struct sb_cache_check {
     unsigned char *live_row; /* a bit for each row: it counts */
 
     struct sb_cache_leftover *leftovers;
-    size_t leftover_count, leftover_room;
+    size_t leftover_count, leftover_capacity;
     bool has_index;
     bool stale; /* index.pkl */
 };

@@ -22,7 +22,7 @@ struct index_check {
     /* Keys that an entry did not lead to: their hashes, of which the lowest bit says that a later
      * entry did, which is the one that counts to Python. 0: free. */
     uint64_t *wrong;
-    size_t count, room; /* room: a power of two, or 0 */
+    size_t count, capacity; /* room: a power of two, or 0 */
     struct sb_hash_key hash_key;
     struct sb_buf first; /* that no later one leads to */
 };
@@ -35,10 +35,10 @@ static uint64_t hash_of(const struct index_check *index, const struct sb_pickle_
 /* Where the hash is, or may be put; there is room. */
 static uint64_t *slot_of(const struct index_check *index, uint64_t hash)
 {
-    size_t at = (size_t)(hash >> 2) & (index->room - 1);
+    size_t at = (size_t)(hash >> 2) & (index->capacity - 1);
 
     while (index->wrong[at] && (index->wrong[at] | 1) != (hash | 1))
-        at = (at + 1) & (index->room - 1);
+        at = (at + 1) & (index->capacity - 1);
     return &index->wrong[at];
 }
 
@@ -46,15 +46,15 @@ static enum sb_code grow(struct index_check *index, struct sb_error *err)
 {
     struct index_check old = *index;
 
-    index->room = old.room ? 2 * old.room : 256;
-    if (index->room > WRONG_MOST)
+    index->capacity = old.capacity ? 2 * old.capacity : 256;
+    if (index->capacity > WRONG_MOST)
         return sb_fail(err, SB_FORMAT, "has more keys that are not where it says than can be told");
-    index->wrong = calloc(index->room, sizeof(*index->wrong));
+    index->wrong = calloc(index->capacity, sizeof(*index->wrong));
     if (!index->wrong) {
         index->wrong = old.wrong;
         return sb_fail_memory(err);
     }
-    for (size_t i = 0; i < old.room; i++) {
+    for (size_t i = 0; i < old.capacity; i++) {
         if (old.wrong[i])
             *slot_of(index, old.wrong[i]) = old.wrong[i];
     }
@@ -66,7 +66,7 @@ static enum sb_code note_wrong(struct index_check *index, const struct sb_pickle
                                struct sb_error *err)
 {
     uint64_t *slot, hash = hash_of(index, entry) & ~UINT64_C(1);
-    enum sb_code code = 2 * index->count >= index->room ? grow(index, err) : SB_OK;
+    enum sb_code code = 2 * index->count >= index->capacity ? grow(index, err) : SB_OK;
 
     if (code)
         return code;
@@ -214,7 +214,7 @@ static int64_t count_wrong(const struct index_check *index)
 {
     int64_t count = 0;
 
-    for (size_t i = 0; i < index->room; i++)
+    for (size_t i = 0; i < index->capacity; i++)
         count += index->wrong[i] && !(index->wrong[i] & 1);
     return count;
 }

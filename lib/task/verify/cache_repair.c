@@ -25,15 +25,16 @@ static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level leve
         age = time(NULL) - newest;
         *young = age < min_age;
         if (*young && age < 0)
-            sb_tell(check->notify, level, "young", check->dir,
-                    "%s has a time in the future, so that its job may be running: nothing was "
-                    "repaired; --force does",
-                    path.data);
+            sb_report(check->notify, level, "young", check->dir,
+                      "%s has a time in the future, so that its job may be running: nothing was "
+                      "repaired; --force does",
+                      path.data);
         else if (*young)
-            sb_tell(check->notify, level, "young", check->dir,
-                    "%s was written %lld second%s ago, so that its job may be running: nothing was "
-                    "repaired; wait until it is older than --min-age (%lld s), or give --force",
-                    path.data, (long long)age, age == 1 ? "" : "s", (long long)min_age);
+            sb_report(
+                check->notify, level, "young", check->dir,
+                "%s was written %lld second%s ago, so that its job may be running: nothing was "
+                "repaired; wait until it is older than --min-age (%lld s), or give --force",
+                path.data, (long long)age, age == 1 ? "" : "s", (long long)min_age);
     }
     sb_buf_release(&path);
     return code;
@@ -48,14 +49,14 @@ static enum sb_code write_index(struct sb_cache_check *check, struct sb_error *e
                             : sb_cache_write_index(check->cache, check->dir, &done, &found);
 
     if (code == SB_CHANGED) {
-        sb_tell(check->notify, SB_PROBLEM, "changed", NULL, "%s", found.text);
+        sb_report(check->notify, SB_PROBLEM, "changed", NULL, "%s", found.text);
         return SB_END;
     }
     if (code)
         return sb_fail(err, code, "%s", found.text);
     check->counts->repaired += check->stale;
-    sb_tell(check->notify, SB_NOTE, "repaired", check->dir, "index.pkl: %s",
-            check->options->dry_run ? "would be written anew" : "written anew");
+    sb_report(check->notify, SB_NOTE, "repaired", check->dir, "index.pkl: %s",
+              check->options->dry_run ? "would be written anew" : "written anew");
     return SB_OK;
 }
 
@@ -80,16 +81,16 @@ static enum sb_code remove_leftover(struct sb_cache_check *check,
         return sb_fail_memory(err);
     if (!dry_run && access(check->text.data, F_OK) == 0 &&
         !is_as_found(leftover, check->text.data)) {
-        sb_tell(check->notify, SB_PROBLEM, "changed", check->text.data,
-                "is being written to, and was left alone");
+        sb_report(check->notify, SB_PROBLEM, "changed", check->text.data,
+                  "is being written to, and was left alone");
         return SB_OK;
     }
     /* Another repair may have been faster. */
     if (!dry_run && unlink(check->text.data) && errno != ENOENT)
         return sb_fail_errno(err, errno, "%s: cannot be removed", check->text.data);
     check->counts->repaired++;
-    sb_tell(check->notify, SB_NOTE, "repaired", check->dir, "%s: %s", leftover->path,
-            dry_run ? "would be removed" : "removed");
+    sb_report(check->notify, SB_NOTE, "repaired", check->dir, "%s: %s", leftover->path,
+              dry_run ? "would be removed" : "removed");
     return SB_OK;
 }
 
@@ -119,7 +120,7 @@ static enum sb_code take_lock(struct sb_cache_check *check, struct sb_out_lock *
         return sb_fail_memory(err);
     if (code != SB_LOCKED)
         return SB_OK;
-    sb_tell(check->notify, SB_PROBLEM, "locked", NULL, "%s; nothing was repaired", found.text);
+    sb_report(check->notify, SB_PROBLEM, "locked", NULL, "%s; nothing was repaired", found.text);
     return SB_END;
 }
 

@@ -121,11 +121,11 @@ static bool same_structure(enum sb_cache_structure structure, const char *word)
 static void compare_structure(struct sb_cache_check *check, const char *path,
                               const struct sb_cache_segment *segment, const struct wanted *wanted)
 {
-    const char *said = wanted->schema.structure ? wanted->schema.structure : "nothing";
+    const char *declared = wanted->schema.structure ? wanted->schema.structure : "nothing";
 
-    if (!same_structure(segment->structure, said))
+    if (!same_structure(segment->structure, declared))
         report(check, path, "holds values that are a %s, but output_structure of " NAME " is %s",
-               sb_cache_structure_words[segment->structure], said);
+               sb_cache_structure_words[segment->structure], declared);
     else if (segment->structure == SB_CACHE_DICT)
         compare_tensors(check, path, segment, wanted);
 }
@@ -182,9 +182,9 @@ static enum sb_code read_schema(struct sb_cache_check *check, struct wanted *wan
     if (code == SB_FORMAT)
         sb_cache_defect(check, SB_REMEDY_REPAIR, "schema", NAME, strlen(NAME), "%s", err->text);
     else if (code == SB_NOENT && check->segments > 0)
-        sb_tell(check->notify, SB_WARNING, "schema", check->dir,
-                "has no " NAME ", without which torchcachex cannot read it, and a list cannot be "
-                "told from a tuple; 'shardbox convert' writes it anew, with one");
+        sb_report(check->notify, SB_WARNING, "schema", check->dir,
+                  "has no " NAME ", without which torchcachex cannot read it, and a list cannot be "
+                  "told from a tuple; 'shardbox convert' writes it anew, with one");
     return code == SB_FORMAT || code == SB_NOENT ? SB_OK : code;
 }
 

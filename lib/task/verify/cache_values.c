@@ -112,7 +112,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
 }
 
 /* What was a sound segment a moment ago is told once, not for each of its rows. */
-static enum sb_code tell_lost(struct value_check *values, uint32_t number, struct sb_error *err)
+static enum sb_code report_lost(struct value_check *values, uint32_t number, struct sb_error *err)
 {
     struct sb_cache_check *check = values->check;
     struct sb_cache_segment segment;
@@ -129,8 +129,8 @@ static enum sb_code tell_lost(struct value_check *values, uint32_t number, struc
 }
 
 /* Reads it again, for what is wrong and its key. */
-static enum sb_code tell_row(struct value_check *values, struct sb_cache_place place, size_t fields,
-                             struct sb_error *err)
+static enum sb_code report_row(struct value_check *values, struct sb_cache_place place,
+                               size_t fields, struct sb_error *err)
 {
     struct sb_cache_check *check = values->check;
     struct sb_error found = {.text = "could not be read once"}, inner;
@@ -142,7 +142,7 @@ static enum sb_code tell_row(struct value_check *values, struct sb_cache_place p
         return sb_fail(err, code, "%s", found.text);
     if (sb_cache_key_at(check->reader, place, &key, &inner) ||
         sb_cache_reader_check(check->reader, &inner))
-        return tell_lost(values, place.segment, err);
+        return report_lost(values, place.segment, err);
     sb_cache_defect(check, SB_REMEDY_REPAIR, "value", key.text, key.size, "%s", found.text);
     return SB_OK;
 }
@@ -157,7 +157,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
 
     for (int64_t i = 0; !code && i < now->rows; i++, place.row++) {
         if ((now->bad[i / 8] >> i % 8 & 1) && !(values->has_lost && values->lost == place.segment))
-            code = tell_row(values, place, now->fields, err);
+            code = report_row(values, place, now->fields, err);
     }
     check->result->bytes_read += now->bytes;
     check->result->files_read += now->rows;

@@ -57,7 +57,7 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
     if (level == SB_PROBLEM)
         report(check, SB_REMEDY_SHARDS, kind, subject, text);
     else
-        sb_tell(check->notify, level, kind, subject, "%s", text);
+        sb_report(check->notify, level, kind, subject, "%s", text);
 }
 
 /*
@@ -274,7 +274,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
 
     (void)err;
     if (batch->events.text.size > 0)
-        sb_events_tell(&batch->events, &check->defects);
+        sb_events_report(&batch->events, &check->defects);
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->items[i].state != SB_ITEM_READ)
             continue;
@@ -302,12 +302,12 @@ static enum sb_code check_by_loaders(struct check *check, struct sb_error *err)
     return code;
 }
 
-static void tell_unmatched(const struct check *check)
+static void report_unmatched(const struct check *check)
 {
     for (size_t i = 0; check->choice && i < check->options->path_count; i++) {
         if (sb_choice_unmatched(check->choice, i))
-            sb_tell(check->notify, SB_PROBLEM, "missing", check->options->paths[i],
-                    "no such file or directory in the archive");
+            sb_report(check->notify, SB_PROBLEM, "missing", check->options->paths[i],
+                      "no such file or directory in the archive");
     }
 }
 
@@ -334,7 +334,7 @@ static enum sb_code run(struct check *check, struct sb_error *err)
     else
         code = check_in_sequence(check, err);
     if (!code)
-        tell_unmatched(check);
+        report_unmatched(check);
     return code;
 }
 

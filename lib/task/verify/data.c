@@ -150,12 +150,13 @@ static enum sb_code report_data(struct verify *verify, const struct sb_checksum_
     if (code != SB_OK)
         return code;
     if (failure)
-        sb_verify_say(verify, SB_REMEDY_SHARDS, "unreadable", place, "%s", failure->text);
+        sb_verify_report_always(verify, SB_REMEDY_SHARDS, "unreadable", place, "%s", failure->text);
     else
-        sb_verify_say(verify, SB_REMEDY_SHARDS, "checksum", place,
-                      "its %lld bytes at %lld in shard %u have CRC32C %08x, the index says %08x",
-                      (long long)extent->size, (long long)extent->offset, extent->shard, crc,
-                      extent->expected);
+        sb_verify_report_always(
+            verify, SB_REMEDY_SHARDS, "checksum", place,
+            "its %lld bytes at %lld in shard %u have CRC32C %08x, the index says %08x",
+            (long long)extent->size, (long long)extent->offset, extent->shard, crc,
+            extent->expected);
     return SB_OK;
 }
 

@@ -20,7 +20,7 @@ enum shard_state {
 
 struct shard_info {
     enum shard_state state;
-    bool told;           /* that it cannot be used */
+    bool reported;       /* that it cannot be used */
     uint32_t generation; /* of the index when it was asked for */
     bool linked;         /* a symbolic link, or recorded as another archive's */
     bool cut;            /* shorter than when it was linked, which was told */
@@ -76,8 +76,8 @@ enum sb_code sb_verify_report_row(struct verify *verify, enum sb_remedy remedy, 
     SB_PRINTF(6, 7) SB_CHECKED;
 
 /* Says it, whatever became of the index. */
-void sb_verify_say(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                   struct place place, const char *format, ...) SB_PRINTF(5, 6);
+void sb_verify_report_always(struct verify *verify, enum sb_remedy remedy, const char *kind,
+                             struct place place, const char *format, ...) SB_PRINTF(5, 6);
 
 /* An error that ends a pass over the index, but not the run, is a defect: then SB_OK. */
 enum sb_code sb_verify_index_failed(struct verify *verify, enum sb_code code, struct sb_error *err);
@@ -101,8 +101,8 @@ enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct 
                                   struct sb_error *err) SB_CHECKED;
 
 /* Reports a shard that is not there or no file, once. */
-enum sb_code sb_verify_shard_tell(struct verify *verify, uint32_t shard,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_shard_report(struct verify *verify, uint32_t shard,
+                                    struct sb_error *err) SB_CHECKED;
 
 /*
  * Whether a file's bytes can be read: within a shard that is there (and whole, under present).

@@ -38,7 +38,7 @@ struct integrity {
     struct sb_error err;
 };
 
-static int asked_to_stop(void *context)
+static int should_stop(void *context)
 {
     struct integrity *check = context;
 
@@ -100,7 +100,7 @@ enum sb_code sb_verify_integrity_start(struct verify *verify, struct sb_error *e
         code = sb_database_run(check->db, "PRAGMA cache_size=-" TEXT(INTEGRITY_CACHE_KIB), err);
     if (code != SB_OK)
         return code;
-    sqlite3_progress_handler(check->db, 10000, asked_to_stop, check);
+    sqlite3_progress_handler(check->db, 10000, should_stop, check);
     if (!sb_thread_start(&check->thread, run_integrity, check))
         return sb_fail_errno(err, errno, "cannot start a thread");
     check->running = true;
@@ -152,13 +152,16 @@ enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struc
     verify->integrity = NULL;
     verify->result->integrity_ms = check->milliseconds;
     for (int i = 0; i < check->line_count; i++)
-        sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", check->lines[i]);
+        sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s",
+                                check->lines[i]);
     if (check->line_count == INTEGRITY_LINES)
-        sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE,
-                      "SQLite has more to say; its first %d lines are above", INTEGRITY_LINES);
+        sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", NOWHERE,
+                                "SQLite has more to say; its first %d lines are above",
+                                INTEGRITY_LINES);
     code = check->code;
     if (code == SB_DAMAGED)
-        sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", check->err.text);
+        sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s",
+                                check->err.text);
     else if (code != SB_OK)
         *err = check->err;
     sb_verify_integrity_free(check);

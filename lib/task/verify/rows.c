@@ -86,7 +86,7 @@ static enum sb_code report_bounds(struct verify *verify, const struct sb_entry *
     enum sb_code code = sb_verify_shard_look(verify, entry->shard, &info, err);
 
     if (code == SB_OK && info)
-        code = sb_verify_shard_tell(verify, entry->shard, err);
+        code = sb_verify_shard_report(verify, entry->shard, err);
     if (code != SB_OK)
         return code;
     if (!info || info->state != SHARD_THERE)
@@ -142,7 +142,7 @@ static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry
     if (info && end > info->needed)
         info->needed = end;
     if (verify->by_shard && info)
-        return sb_verify_shard_tell(verify, entry->shard, err);
+        return sb_verify_shard_report(verify, entry->shard, err);
     if (info && info->state == SHARD_THERE && end <= info->size)
         return SB_OK;
     return sb_verify_bounds(verify, entry, err);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Room for the state of shards up to this one: at most SB_SHARD_MAX + 1 of them. */
-static enum sb_code make_room(struct verify *verify, uint32_t shard)
+static enum sb_code make_space(struct verify *verify, uint32_t shard)
 {
     size_t count = verify->shard_count ? verify->shard_count : 16;
 
@@ -40,7 +40,7 @@ static bool follow_link(const struct verify *verify, const char *path)
     const char *slash = strrchr(path, '/');
     size_t size = slash ? (size_t)(slash - path) : 0;
     if (target && (strncmp(target, path, size) != 0 || strrchr(target, '/') != target + size))
-        sb_tell(verify->notify, SB_NOTE, "link", path, "is a link to %s", target);
+        sb_report(verify->notify, SB_NOTE, "link", path, "is a link to %s", target);
     free(target);
     return true;
 }
@@ -86,7 +86,7 @@ enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct 
     *out = NULL;
     if (shard > SB_SHARD_MAX)
         return SB_OK;
-    if (make_room(verify, shard) != SB_OK)
+    if (make_space(verify, shard) != SB_OK)
         return sb_fail_memory(err);
     struct shard_info *info = &verify->shard_info[shard];
     if (info->state == SHARD_UNSEEN)
@@ -95,8 +95,8 @@ enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct 
     return code;
 }
 
-static enum sb_code tell_missing(struct verify *verify, uint32_t shard, const char *path,
-                                 struct sb_error *err)
+static enum sb_code report_missing(struct verify *verify, uint32_t shard, const char *path,
+                                   struct sb_error *err)
 {
     enum sb_remedy remedy = verify->shard_info[shard].linked ? SB_REMEDY_SOURCES : SB_REMEDY_SHARDS;
     struct place place = NOWHERE;
@@ -111,7 +111,7 @@ static enum sb_code tell_missing(struct verify *verify, uint32_t shard, const ch
                                 target);
 }
 
-enum sb_code sb_verify_shard_tell(struct verify *verify, uint32_t shard, struct sb_error *err)
+enum sb_code sb_verify_shard_report(struct verify *verify, uint32_t shard, struct sb_error *err)
 {
     struct shard_info *info = &verify->shard_info[shard];
     struct place place = NOWHERE;
@@ -120,9 +120,9 @@ enum sb_code sb_verify_shard_tell(struct verify *verify, uint32_t shard, struct 
     struct stat status;
     enum sb_code code = SB_OK;
 
-    if (info->told || info->state == SHARD_THERE)
+    if (info->reported || info->state == SHARD_THERE)
         return SB_OK;
-    info->told = true;
+    info->reported = true;
     place.shard = shard;
     if (info->state == SHARD_UNUSABLE) {
         if (sb_shards_stat(verify->shards, shard, &status, &reason) == SB_OK)
@@ -135,7 +135,7 @@ enum sb_code sb_verify_shard_tell(struct verify *verify, uint32_t shard, struct 
         return SB_OK;
     code = sb_shards_path(verify->shards, shard, &path)
                ? sb_fail_memory(err)
-               : tell_missing(verify, shard, path.data, err);
+               : report_missing(verify, shard, path.data, err);
     sb_buf_release(&path);
     return code;
 }
@@ -201,7 +201,7 @@ static enum sb_code list_absent(struct verify *verify, uint32_t shard, struct sb
     }
     place.shard = shard;
     if (info->state == SHARD_MISSING && info->linked && !verify->options->present)
-        code = tell_missing(verify, shard, path.data, err);
+        code = report_missing(verify, shard, path.data, err);
     else if (info->state == SHARD_MISSING)
         code = sb_verify_report_row(verify, SB_REMEDY_FETCH, "missing", place, err,
                                     "%s: has not arrived (%lld bytes)", path.data,
@@ -296,14 +296,14 @@ static enum sb_code find_used(struct verify *verify, int64_t from, int64_t last,
     return code;
 }
 
-static enum sb_code tell_short(struct verify *verify, uint32_t shard, struct sb_error *err)
+static enum sb_code report_short(struct verify *verify, uint32_t shard, struct sb_error *err)
 {
     struct shard_info *info = &verify->shard_info[shard];
     struct place place = NOWHERE;
     struct sb_buf path = {0};
     enum sb_code code;
 
-    info->told = true;
+    info->reported = true;
     place.shard = shard;
     code = sb_shards_path(verify->shards, shard, &path)
                ? sb_fail_memory(err)
@@ -329,8 +329,8 @@ static enum sb_code check_end(struct verify *verify, uint32_t shard, struct sb_e
     if (verify->by_shard)
         return list_absent(verify, shard, err);
     if (info->state == SHARD_THERE && !lacks_nothing(info))
-        return tell_short(verify, shard, err);
-    return info->needed > 0 ? sb_verify_shard_tell(verify, shard, err) : SB_OK;
+        return report_short(verify, shard, err);
+    return info->needed > 0 ? sb_verify_shard_report(verify, shard, err) : SB_OK;
 }
 
 enum sb_code sb_verify_shard_ends(struct verify *verify, struct sb_error *err)

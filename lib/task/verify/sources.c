@@ -33,12 +33,12 @@ static enum sb_code compare(struct verify *verify, uint32_t shard, const struct 
                                 (long long)status->st_size, (long long)linked->size);
     }
     if (status->st_size > linked->size)
-        sb_tell(verify->notify, SB_WARNING, "source", path,
-                "has grown from %lld to %lld bytes since it was linked", (long long)linked->size,
-                (long long)status->st_size);
+        sb_report(verify->notify, SB_WARNING, "source", path,
+                  "has grown from %lld to %lld bytes since it was linked", (long long)linked->size,
+                  (long long)status->st_size);
     else if (!sb_linked_same_time(linked, status))
-        sb_tell(verify->notify, SB_WARNING, "source", path,
-                "was changed since it was linked, as its time says");
+        sb_report(verify->notify, SB_WARNING, "source", path,
+                  "was changed since it was linked, as its time says");
     return SB_OK;
 }
 

@@ -84,10 +84,10 @@ static enum sb_code lock(const struct sb_verify_state *state, const char *file, 
 static enum sb_code take(struct sb_verify_state *state, const char *file, struct sb_error *err)
 {
     struct stat st;
-    bool stands = stat(file, &st) == 0, named;
+    bool exists = stat(file, &st) == 0, named;
     enum sb_code code;
 
-    if (stands && !S_ISREG(st.st_mode))
+    if (exists && !S_ISREG(st.st_mode))
         return sb_fail(err, SB_FORMAT, "%s: not a regular file", file);
     state->fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
     if (state->fd < 0)
@@ -95,7 +95,7 @@ static enum sb_code take(struct sb_verify_state *state, const char *file, struct
     state->file = realpath(file, NULL);
     if (!state->file)
         return sb_fail_errno(err, errno, "%s", file);
-    code = lock(state, file, !stands, err);
+    code = lock(state, file, !exists, err);
     if (code == SB_OK)
         code = sb_is_named(state->fd, state->file, &named, err);
     if (code == SB_OK && !named)

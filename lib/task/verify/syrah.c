@@ -35,8 +35,8 @@ struct check {
     bool out_of_order; /* it is not */
 };
 
-static void say(const struct check *check, enum sb_remedy remedy, const char *kind,
-                const struct placed *which, const char *text)
+static void report(const struct check *check, enum sb_remedy remedy, const char *kind,
+                   const struct placed *which, const char *text)
 {
     struct sb_defect defect = {.kind = kind, .shard = -1, .offset = -1, .text = text};
     char *path = NULL;
@@ -72,12 +72,12 @@ static enum sb_code place(const struct check *check, int64_t item, uint32_t arra
         return code;
     code = sb_syrah_check_extent(check->syrah, array, extent, err);
     if (code)
-        say(check, SB_REMEDY_SHARDS,
-            extent->offset >= SB_SYRAH_HEADER && extent->offset <= end && extent->size >= 0 &&
-                    extent->size <= end - extent->offset
-                ? "size"
-                : "bounds",
-            out, err->text);
+        report(check, SB_REMEDY_SHARDS,
+               extent->offset >= SB_SYRAH_HEADER && extent->offset <= end && extent->size >= 0 &&
+                       extent->size <= end - extent->offset
+                   ? "size"
+                   : "bounds",
+               out, err->text);
     return SB_DAMAGED;
 }
 
@@ -174,8 +174,8 @@ static struct placed placed_of(sqlite3_stmt *row)
     };
 }
 
-static void say_overlap(const struct check *check, const struct placed *which,
-                        const struct placed *with)
+static void report_overlap(const struct check *check, const struct placed *which,
+                           const struct placed *with)
 {
     const char *array = sb_syrah_array(check->syrah, with->array)->name;
     char *text;
@@ -184,7 +184,7 @@ static void say_overlap(const struct check *check, const struct placed *which,
                  (long long)with->item, array, (long long)with->extent.offset,
                  (long long)with->extent.size) < 0)
         text = NULL;
-    say(check, SB_REMEDY_SHARDS, "overlap", which, text ? text : "shares bytes with another");
+    report(check, SB_REMEDY_SHARDS, "overlap", which, text ? text : "shares bytes with another");
     free(text);
 }
 
@@ -200,7 +200,7 @@ static enum sb_code compare_sorted(const struct check *check, sqlite3_stmt *sele
             return sb_fail_interrupt(err);
         next = placed_of(select);
         if (next.extent.offset < holder.extent.offset + holder.extent.size)
-            say_overlap(check, &next, &holder);
+            report_overlap(check, &next, &holder);
         if (next.extent.offset + next.extent.size > holder.extent.offset + holder.extent.size)
             holder = next;
     }
@@ -249,7 +249,7 @@ static enum sb_code read_block(const struct check *check, int64_t at, size_t siz
         return err->code;
     snprintf(text, sizeof(text), "%zu bytes from offset %lld on cannot be read: %s", size,
              (long long)at, err->text);
-    say(check, SB_REMEDY_SHARDS, "unreadable", NULL, text);
+    report(check, SB_REMEDY_SHARDS, "unreadable", NULL, text);
     return SB_OK;
 }
 
@@ -289,7 +289,7 @@ static enum sb_code check_opened(struct check *check, struct sb_verify_syrah_res
     if (!code && !check->options->quick)
         result->files_read = result->files;
     if (!code && check->options->strict && result->files > 0)
-        say(check, SB_REMEDY_SUMS, "unchecked", NULL, counts->unproved);
+        report(check, SB_REMEDY_SUMS, "unchecked", NULL, counts->unproved);
     return code;
 }
 
@@ -318,7 +318,7 @@ enum sb_code sb_verify_syrah(struct sb_file *file, const struct sb_verify_option
     if (!code) {
         code = check_opened(&check, counts, err);
     } else if (code == SB_FORMAT && begins_as_one(file)) {
-        say(&check, SB_REMEDY_SHARDS, "damaged", NULL, err->text);
+        report(&check, SB_REMEDY_SHARDS, "damaged", NULL, err->text);
         code = SB_OK;
     }
     free(check.row);

@@ -24,7 +24,7 @@ struct level {
 struct levels {
     struct level *items;
     size_t count;
-    size_t room;
+    size_t capacity;
 };
 
 struct sb_treestat {
@@ -41,7 +41,7 @@ static struct level *push(struct levels *levels, size_t size)
 {
     struct sb_error ignored;
 
-    if (sb_grow(&levels->items, &levels->room, levels->count, sizeof(*levels->items), &ignored))
+    if (sb_grow(&levels->items, &levels->capacity, levels->count, sizeof(*levels->items), &ignored))
         return NULL;
     struct level *level = &levels->items[levels->count++];
     *level = (struct level){.size = size};

@@ -21,7 +21,7 @@ struct sb_verify_units {
     struct sb_verify_plan *plan;
     struct sb_cursor *cursor; /* over the unit that came last */
     struct reading *ring;
-    size_t room;         /* a power of two */
+    size_t capacity;     /* a power of two */
     int64_t first, end;  /* units in it, counted from 0 */
     int64_t watched;     /* -1: none */
     enum sb_code failed; /* to remember: from then on nothing is */
@@ -68,21 +68,21 @@ int64_t sb_verify_units_files(const struct sb_verify_units *units)
 
 static struct reading *at(struct sb_verify_units *units, int64_t unit)
 {
-    return &units->ring[(size_t)unit & (units->room - 1)];
+    return &units->ring[(size_t)unit & (units->capacity - 1)];
 }
 
 static enum sb_code grow(struct sb_verify_units *units, struct sb_error *err)
 {
-    size_t room = units->room ? 2 * units->room : 64;
-    struct reading *ring = calloc(room, sizeof(*ring));
+    size_t capacity = units->capacity ? 2 * units->capacity : 64;
+    struct reading *ring = calloc(capacity, sizeof(*ring));
 
     if (!ring)
         return sb_fail_memory(err);
     for (int64_t i = units->first; i < units->end; i++)
-        ring[(size_t)i & (room - 1)] = *at(units, i);
+        ring[(size_t)i & (capacity - 1)] = *at(units, i);
     free(units->ring);
     units->ring = ring;
-    units->room = room;
+    units->capacity = capacity;
     return SB_OK;
 }
 
@@ -99,7 +99,7 @@ static enum sb_code begin_unit(struct sb_verify_units *units, struct sb_error *e
     struct sb_verify_unit unit;
     enum sb_code code = sb_verify_plan_next(units->plan, &unit, err);
 
-    if (code == SB_OK && units->end - units->first == (int64_t)units->room)
+    if (code == SB_OK && units->end - units->first == (int64_t)units->capacity)
         code = grow(units, err);
     if (code != SB_OK)
         return code;
@@ -222,6 +222,6 @@ void sb_verify_units_end(struct sb_verify_units *units, bool whole)
         sb_verify_units_settle(units, units->end);
     note_failure(units, sb_verify_plan_end(units->plan, &verify->result->progress, &err), &err);
     if (units->failed != SB_OK)
-        sb_tell(verify->notify, SB_PROBLEM, "state", NULL,
-                "%s: not all of what was read is remembered", units->failure.text);
+        sb_report(verify->notify, SB_PROBLEM, "state", NULL,
+                  "%s: not all of what was read is remembered", units->failure.text);
 }

@@ -44,8 +44,8 @@ static void report_list(struct verify *verify, enum sb_remedy remedy, const char
         sb_verify_units_found(verify->units, &defect);
 }
 
-void sb_verify_say(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                   struct place place, const char *format, ...)
+void sb_verify_report_always(struct verify *verify, enum sb_remedy remedy, const char *kind,
+                             struct place place, const char *format, ...)
 {
     va_list arguments;
 
@@ -92,7 +92,7 @@ enum sb_code sb_verify_index_failed(struct verify *verify, enum sb_code code, st
 {
     if (code != SB_DAMAGED)
         return code;
-    sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", err->text);
+    sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", err->text);
     return SB_OK;
 }
 
@@ -148,8 +148,8 @@ static enum sb_code preflight(struct verify *verify, struct sb_error *err)
         code = sb_verify_rows(verify, select, err);
     for (size_t i = 0; code == SB_OK && select && i < verify->options->path_count; i++) {
         if (sb_select_unmatched(select, i))
-            sb_tell(verify->notify, SB_PROBLEM, "missing", verify->options->paths[i],
-                    "no such file or directory in the archive");
+            sb_report(verify->notify, SB_PROBLEM, "missing", verify->options->paths[i],
+                      "no such file or directory in the archive");
     }
     if (code == SB_OK)
         code = sb_verify_shards(verify, err);
@@ -171,8 +171,8 @@ static enum sb_code plan_data(struct verify *verify, struct sb_error *err)
     if (choice->share.index > 0)
         verify->result->files = files;
     if (code == SB_OK && files == 0 && choice->has_shards && choice->share.count <= 1)
-        sb_tell(verify->notify, SB_PROBLEM, "missing", sb_archive_path(verify->archive),
-                "no file has bytes and a checksum in the shards that were asked for");
+        sb_report(verify->notify, SB_PROBLEM, "missing", sb_archive_path(verify->archive),
+                  "no file has bytes and a checksum in the shards that were asked for");
     return code;
 }
 

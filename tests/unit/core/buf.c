@@ -15,7 +15,7 @@ static void starts_empty_and_can_be_released(void)
     sb_buf_cut(&buf, 0);
     sb_buf_release(&buf);
     sb_buf_release(&buf);
-    CHECK(buf.data == NULL && buf.size == 0 && buf.room == 0);
+    CHECK(buf.data == NULL && buf.size == 0 && buf.capacity == 0);
 }
 
 static void ends_in_a_nul_that_is_not_counted(void)
@@ -37,7 +37,7 @@ static void ends_in_a_nul_that_is_not_counted(void)
     CHECK_TEXT(buf.data, "new");
     sb_buf_clear(&buf);
     CHECK_TEXT(buf.data, "");
-    CHECK(buf.size == 0 && buf.room > 0);
+    CHECK(buf.size == 0 && buf.capacity > 0);
     sb_buf_release(&buf);
 }
 
@@ -115,10 +115,10 @@ static void events_reach_their_sink(void)
     char seen[100] = "";
     struct sb_notify notify = {remember_kind, seen};
 
-    sb_tell(&notify, SB_PROBLEM, "missing", "a/b", "no such %s", "file");
+    sb_report(&notify, SB_PROBLEM, "missing", "a/b", "no such %s", "file");
     CHECK_TEXT(seen, "2 missing a/b no such file");
-    sb_tell(NULL, SB_NOTE, "missing", NULL, "nobody listens");
-    sb_tell(&(struct sb_notify){0}, SB_NOTE, "missing", NULL, "nobody listens");
+    sb_report(NULL, SB_NOTE, "missing", NULL, "nobody listens");
+    sb_report(&(struct sb_notify){0}, SB_NOTE, "missing", NULL, "nobody listens");
 }
 
 static void an_array_grows_to_hold_its_next_element(void)

@@ -28,7 +28,7 @@ static void numbers_out_of_range_are_not_held(void)
 
         CHECK(sb_rowset_add(&set, numbers[i], &err) == SB_OK);
         CHECK(!sb_rowset_has(&set, numbers[i]));
-        CHECK(set.partial && set.room == 0);
+        CHECK(set.partial && set.capacity == 0);
     }
 }
 
@@ -40,7 +40,7 @@ static void memory_has_a_bound(void)
     CHECK(sb_rowset_add(&set, SB_ROWSET_MOST, &err) == SB_OK);
     CHECK(sb_rowset_has(&set, SB_ROWSET_MOST));
     CHECK(!sb_rowset_has(&set, SB_ROWSET_MOST - 1));
-    CHECK(set.room * sizeof(*set.words) <= (size_t)64 << 20);
+    CHECK(set.capacity * sizeof(*set.words) <= (size_t)64 << 20);
     sb_rowset_release(&set);
 }
 

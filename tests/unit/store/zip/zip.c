@@ -189,7 +189,7 @@ static void read_member(struct reading *reading, struct sb_loader *loader, struc
         code = sb_loader_load(loader, member, data, sizeof(data), &events, &err);
     if (code == SB_OK && !stream)
         append(&reading->all, data, (size_t)member->entry.size);
-    sb_events_tell(&events, notify);
+    sb_events_report(&events, notify);
     sb_events_release(&events);
     if (code == SB_OK && sb_buf_add_format(&reading->text, "%s=%.*s\n", member->entry.path,
                                            (int)reading->all.size, reading->all.data))
