@@ -5,7 +5,7 @@ static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 #define KNOWN               0x40
 #define V(character, value) [character] = KNOWN | (value)
 
-/* The value of each character; 0 for what is none of the alphabet. */
+/* The value of each character; 0 for one outside the alphabet. */
 static const uint8_t values[256] = {
     V('A', 0),  V('B', 1),  V('C', 2),  V('D', 3),  V('E', 4),  V('F', 5),  V('G', 6),  V('H', 7),
     V('I', 8),  V('J', 9),  V('K', 10), V('L', 11), V('M', 12), V('N', 13), V('O', 14), V('P', 15),
@@ -67,7 +67,7 @@ static uint8_t *put_three(uint8_t *out, uint32_t bits)
     return out + 3;
 }
 
-/* One character that is no part of a whole four, or none of the alphabet. */
+/* A character that does not complete a group of four, or that is outside the alphabet. */
 static bool take_character(struct sb_base64 *state, char c, uint8_t **to)
 {
     uint8_t value = values[(uint8_t)c];

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ELEMENTS 16 /* that an array begins with */
+#define ELEMENTS 16 /* of a new array */
 
 void sb_buf_release(struct sb_buf *buf)
 {

@@ -1,5 +1,5 @@
 /*
- * A growing run of bytes, always followed by a NUL that is not counted.
+ * A growing array of bytes, always followed by a NUL that is not counted.
  *
  * {0} is an empty buffer. The caller holds it and calls sb_buf_release at the end; release of an
  * empty or released buffer is allowed. Functions that grow return SB_OK or SB_NOMEM and leave the
@@ -15,7 +15,7 @@
 struct sb_buf {
     char *data; /* NULL while nothing was ever added */
     size_t size;
-    size_t capacity; /* bytes allocated, the NUL's included */
+    size_t capacity; /* bytes allocated, including the NUL */
 };
 
 void sb_buf_release(struct sb_buf *buf);
@@ -23,7 +23,7 @@ void sb_buf_release(struct sb_buf *buf);
 /* Forgets the contents, keeps the memory. */
 void sb_buf_clear(struct sb_buf *buf);
 
-/* Makes room for `more` further bytes beyond size. */
+/* Allocates so that `more` bytes can be added to size. */
 enum sb_code sb_buf_reserve(struct sb_buf *buf, size_t more) SB_CHECKED;
 
 enum sb_code sb_buf_add(struct sb_buf *buf, const void *data, size_t size) SB_CHECKED;
@@ -35,13 +35,13 @@ enum sb_code sb_buf_add_format(struct sb_buf *buf, const char *format, ...)
 /* Replaces the contents. */
 enum sb_code sb_buf_set(struct sb_buf *buf, const void *data, size_t size) SB_CHECKED;
 
-/* Shortens to size, which may not be more than the present one. */
+/* Shortens to size, which may not be larger than the current one. */
 void sb_buf_cut(struct sb_buf *buf, size_t size);
 
 /*
- * An array of the caller's, of elements of so many bytes: makes room for element number `count`, at
- * least twice as much as there was. array: where its address is; it is as it was at SB_NOMEM. What
- * is new is not set.
+ * Grows the caller's array of elements of `size` bytes until it holds element number `count`; each
+ * growth at least doubles it. `array` is the address of the caller's pointer, which is unchanged on
+ * SB_NOMEM. New elements are not initialised.
  */
 enum sb_code sb_grow(void *array, size_t *capacity, size_t count, size_t size,
                      struct sb_error *err) SB_CHECKED;

@@ -1,11 +1,11 @@
 /*
- * PATH and GLOB arguments, held against names that come in any order and only once: of a tar on a
- * pipe. Where an index can be asked, archive/select.h is better.
+ * PATH and GLOB arguments, matched against names that come in any order and only once, as from a
+ * tar on a pipe. Where there is an index to query, archive/select.h is better.
  *
- * An argument is normalized as stored names are, and takes what has that name or is below it; one
- * with glob characters also takes what matches as a pattern (glob.h), and what is below that. No
- * arguments, or one that names the root, take everything. An empty one takes nothing. Belongs to
- * one thread.
+ * An argument is normalized as stored names are. It selects the entry of that name and all below
+ * it; one with glob characters also selects what matches as a pattern (glob.h), and all below that.
+ * No arguments, or one that names the root, select everything. An empty argument selects nothing.
+ * Belongs to one thread.
  */
 #ifndef SB_CORE_CHOICE_H
 #define SB_CORE_CHOICE_H
@@ -24,7 +24,7 @@ void sb_choice_free(struct sb_choice *choice); /* NULL is allowed */
 
 bool sb_choice_takes(struct sb_choice *choice, const char *name, size_t size);
 
-/* Did argument i take nothing so far? */
+/* Has argument i selected nothing so far? */
 bool sb_choice_unmatched(const struct sb_choice *choice, size_t i);
 
 #endif

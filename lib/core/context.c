@@ -10,7 +10,7 @@ _Thread_local struct sb_context *sb_context_now = &none;
 void sb_context_init(struct sb_context *context)
 {
     const char *temporary = getenv("TMPDIR");
-    mode_t mask = umask(077); /* what another thread makes meanwhile is private */
+    mode_t mask = umask(077); /* files that other threads make meanwhile are private */
 
     umask(mask);
     *context =

@@ -1,12 +1,12 @@
 /*
- * What one use of the library shares among its threads: whether it is cancelled, how fast it may
- * read and write, where its temporary files go, the umask of what it makes, in which charset names
- * are read.
+ * What one use of the library shares among its threads: cancellation, limits on reading and
+ * writing, the directory of temporary files, the umask of new files, the charset of names.
  *
- * A thread enters a context; threads that the library starts in it (thread.h) inherit it. So two
- * uses in one process have two limits and two cancellations. In no context nothing is cancelled or
- * limited, and the umask is 077. A context is the program's: it stays until all that was opened in
- * it is freed. Whoever calls counts, not whoever opened. Thread-safe, but for init.
+ * A thread enters a context; threads that the library starts in it (thread.h) inherit it. Two uses
+ * in one process thus have separate limits and cancellations. Outside any context nothing is
+ * cancelled or limited, and the umask is 077. The program owns a context, and keeps it until all
+ * that was opened in it is freed. A function works in the context of the thread that calls it, not
+ * of the one that opened the object. Thread-safe, but for init.
  */
 #ifndef SB_CORE_CONTEXT_H
 #define SB_CORE_CONTEXT_H
@@ -18,26 +18,29 @@
 
 struct sb_context {
     /*
-     * Set to other than 0, by any thread or a handler of signals, it ends the work soon, with
-     * SB_INTERRUPT; core/interrupt.h sets it to the signal's number. By itself it wakes no read
-     * that waits for its input: a signal does.
+     * A value other than 0, set by any thread or a signal handler, ends the work soon with
+     * SB_INTERRUPT; core/interrupt.h sets it to the signal's number. Setting it does not wake a
+     * read that waits for input: a signal does.
      */
     atomic_int cancelled;
 
-    mode_t umask;                /* of modes that nobody has said; see store/tree/target.h too */
-    const char *temporary;       /* the directory of temporary files; NULL: beside the output */
-    const char *charset;         /* of names in zips, tars and cpios that do not say theirs: a name
-                                    for store/charset.h; NULL: what is usual in each of them */
+    mode_t umask; /* for new files whose mode nothing else decides; see store/tree/target.h too */
+    const char *temporary; /* the directory of temporary files; NULL: beside the output */
+    const char *charset; /* of names in zips, tars and cpios that do not declare theirs: a name for
+                            store/charset.h; NULL: the default of each format */
     struct sb_throttle throttle; /* see sb_throttle_set */
 };
 
-/* Not cancelled, no limit; the process' umask, and TMPDIR of the environment, which is kept. */
+/*
+ * Not cancelled, no limit; the umask of the process; TMPDIR of the environment, whose text is not
+ * copied.
+ */
 void sb_context_init(struct sb_context *context);
 
-/* For the calling thread. Returns the former one: to enter that again is to leave this one. */
+/* For the calling thread. Returns the previous context: entering that again leaves this one. */
 struct sb_context *sb_context_enter(struct sb_context *context);
 
-/* The calling thread's, never NULL; to be changed by sb_context_enter alone. */
+/* The calling thread's, never NULL; changed only by sb_context_enter. */
 extern _Thread_local struct sb_context *sb_context_now;
 
 #endif

@@ -15,10 +15,10 @@
 
 #define POLYNOMIAL 0x82F63B78u
 
-/* All forms work on the bare register: initial value and final XOR are the caller's. */
+/* All implementations work on the bare register: the caller applies initial value and final XOR. */
 typedef uint32_t update_function(uint32_t state, const unsigned char *data, size_t size);
 
-/* tables[n][b]: what byte b does to the register when n more bytes follow it. */
+/* tables[n][b]: the effect of byte b on the register when n more bytes follow it. */
 static uint32_t tables[8][256];
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 
@@ -48,7 +48,7 @@ static uint64_t load_word(const unsigned char *data)
     return word;
 }
 
-/* Eight look-ups that do not wait for each other ("slicing by 8"). */
+/* Eight independent look-ups ("slicing by 8"). */
 static uint32_t update_table(uint32_t state, const unsigned char *data, size_t size)
 {
     for (; size >= 8; data += 8, size -= 8) {
@@ -71,10 +71,10 @@ static uint32_t update_table(uint32_t state, const unsigned char *data, size_t s
 #if defined(__x86_64__)
 
 /*
- * The instruction gives a result after three cycles but can start every cycle, so three streams
- * run side by side, over three neighbouring blocks of `size` bytes. The register of an earlier
- * block is then moved over the blocks behind it: multiplied by x^(8 * distance). The carry-less
- * product and its reduction by the instruction itself bring a factor of x^33 with them.
+ * The instruction gives a result after three cycles but can start every cycle, so three streams run
+ * side by side, over three neighbouring blocks of `size` bytes. The register of an earlier block is
+ * then moved over the blocks after it: multiplied by x^(8 * distance). The carry-less product and
+ * its reduction by the instruction itself add a factor of x^33.
  */
 struct block {
     size_t size;
@@ -160,7 +160,7 @@ static update_function *choose(void)
     return update_table;
 }
 
-/* Several threads may choose at the same time: they choose the same. */
+/* Several threads may choose at the same time: they all choose the same. */
 static update_function *chosen(void)
 {
     static _Atomic(update_function *) choice;

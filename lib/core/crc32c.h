@@ -14,17 +14,16 @@
 /* CRC of what `crc` (0 for nothing) covered, followed by data. */
 uint32_t sb_crc32c(uint32_t crc, const void *data, size_t size);
 
-/* CRC of a run of bytes followed by another, of which only the CRCs and the second's size are
- * known. */
+/* CRC of two runs of bytes, one after the other, from their CRCs and the size of the second. */
 uint32_t sb_crc32c_combine(uint32_t first, uint32_t second, int64_t second_size);
 
-/* CRC of what `crc` covered, followed by so many zeros; its time is that of the number's digits. */
+/* CRC of what `crc` covered, followed by `count` zeros; takes time in the logarithm of count. */
 uint32_t sb_crc32c_zeros(uint32_t crc, int64_t count);
 
-/* The form in use: "sse4.2", "armv8" or "table". */
+/* The implementation in use: "sse4.2", "armv8" or "table". */
 const char *sb_crc32c_form(void);
 
-/* The table form whatever the processor, for tests to hold the fast forms against. */
+/* The table implementation on any processor, for tests that compare the fast ones with it. */
 uint32_t sb_crc32c_table(uint32_t crc, const void *data, size_t size);
 
 #endif

@@ -18,7 +18,7 @@ static uint32_t multiply(uint32_t a, uint32_t b)
     return product;
 }
 
-/* What follows shifts what came before by 8 bits a byte: it is multiplied by x^8 as often. */
+/* Each byte that follows multiplies the register by x^8. */
 static uint32_t shift(uint32_t register_before, int64_t bytes)
 {
     uint32_t power = X_TO_8;
@@ -37,7 +37,7 @@ uint32_t sb_crc32c_combine(uint32_t first, uint32_t second, int64_t second_size)
     return shift(first, second_size) ^ second;
 }
 
-/* Here they do not. */
+/* Here they do not cancel out. */
 uint32_t sb_crc32c_zeros(uint32_t crc, int64_t count)
 {
     return ~shift(~crc, count);

@@ -51,10 +51,11 @@ enum sb_code sb_fail_errno(struct sb_error *err, int error_number, const char *f
 
 enum sb_code sb_fail_empty(struct sb_error *err, const char *subject)
 {
-    return sb_fail(err, SB_FORMAT,
-                   "%s: is empty, and --force does not replace what is there by nothing; see what "
-                   "makes it, or do without --force",
-                   subject);
+    return sb_fail(
+        err, SB_FORMAT,
+        "%s: is empty, and --force does not replace an existing output by nothing; see what "
+        "makes it, or leave out --force",
+        subject);
 }
 
 enum sb_code sb_fail_memory(struct sb_error *err)

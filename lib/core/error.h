@@ -1,10 +1,10 @@
 /*
- * What went wrong, for every room of the library.
+ * Errors and events of the whole library.
  *
  * The library never prints and never exits. A function that can fail returns an enum sb_code and
  * takes a struct sb_error * (may not be NULL) which it fills only when the code is not SB_OK (and
  * not SB_END). The text is one line without a trailing full stop or newline; it names the object
- * and says what is wrong and, where there is something, what to do. Names stand in it as they are:
+ * and says what is wrong and, where there is something, what to do. Names in it are not escaped:
  * the printer of messages masks control characters.
  *
  * A struct sb_error belongs to one thread at a time.
@@ -21,11 +21,11 @@ enum sb_code {
     SB_END,       /* no more items; not an error, no text */
     SB_NOMEM,     /* memory ran out */
     SB_SYSTEM,    /* a system call failed; sys_errno is set */
-    SB_NOENT,     /* the named thing is not there */
-    SB_EXISTS,    /* the named thing is there already */
-    SB_FORMAT,    /* this is not a container of that kind, or one that we must not trust */
+    SB_NOENT,     /* the named object does not exist */
+    SB_EXISTS,    /* the named object exists already */
+    SB_FORMAT,    /* not a container of that kind, or one that cannot be trusted */
     SB_DAMAGED,   /* stored data or its description is wrong (checksum, bounds, types) */
-    SB_LOCKED,    /* another process is in the way */
+    SB_LOCKED,    /* another process holds a lock */
     SB_INVALID,   /* an argument, name or value that cannot be used */
     SB_LIMIT,     /* more than the format or an option allows */
     SB_CHANGED,   /* a source changed, vanished or was replaced while it was read */
@@ -53,30 +53,30 @@ enum sb_code sb_fail_errno(struct sb_error *err, int error_number, const char *f
 enum sb_code sb_fail_memory(struct sb_error *err);
 
 /*
- * SB_FORMAT: subject, a list or a stream, has nothing in it, as where the program that makes it
- * failed, and with --force that would replace something.
+ * SB_FORMAT: the list or stream `subject` is empty, as where the program that makes it failed, and
+ * with --force it would replace something.
  */
 enum sb_code sb_fail_empty(struct sb_error *err, const char *subject);
 
 /*
- * Does it end the work as a whole (no memory, no space, a failing disk, a container that is none),
- * or does it only concern the one thing that was at hand?
+ * Does the error end the whole work (no memory, no space, a failing disk, not a container), or does
+ * it concern only the current object?
  */
 bool sb_ends_work(const struct sb_error *err);
 
 #ifdef __clang_analyzer__
-/* It looks at one file at a time, and cannot see that none of these returns SB_OK. */
+/* The analyzer sees one file at a time, and cannot know that none of these returns SB_OK. */
 #define sb_fail(err, code, ...)       ((void)(sb_fail)(err, code, __VA_ARGS__), (code))
 #define sb_fail_errno(err, code, ...) ((void)(sb_fail_errno)(err, code, __VA_ARGS__), SB_SYSTEM)
 #define sb_fail_memory(err)           ((void)(sb_fail_memory)(err), SB_NOMEM)
 #define sb_fail_empty(err, subject)   ((void)(sb_fail_empty)(err, subject), SB_FORMAT)
 #endif
 
-/* How bad an event is that does not end the work. */
+/* Severity of an event that does not end the work. */
 enum sb_level {
-    SB_NOTE,    /* said under -v only */
-    SB_WARNING, /* said; exit status unchanged */
-    SB_PROBLEM, /* said; exit status at least 1: damage, or something left out */
+    SB_NOTE,    /* printed under -v only */
+    SB_WARNING, /* printed; exit status unchanged */
+    SB_PROBLEM, /* printed; exit status at least 1: damage, or something left out */
 };
 
 /*
@@ -98,7 +98,7 @@ struct sb_problem_counter {
     int64_t *problems;
 };
 
-/* Both are the caller's, as long as the counter; `to` may be NULL. */
+/* The caller owns both, at least as long as the counter; `to` may be NULL. */
 void sb_count_problems(struct sb_problem_counter *counter, const struct sb_notify *to,
                        int64_t *problems);
 

@@ -1,5 +1,5 @@
 /*
- * Events that a worker thread has for the caller, kept until the calling thread passes them on.
+ * Events of a worker thread, kept until the calling thread reports them.
  *
  * {0} is empty. Not thread-safe.
  */
@@ -14,11 +14,14 @@ struct sb_events {
 
 void sb_events_release(struct sb_events *events);
 
-/* As sb_report, with the text as it is. The strings are copied; SB_NOMEM is the only failure. */
+/*
+ * As sb_report, with a text instead of a format. The strings are copied; SB_NOMEM is the only
+ * failure.
+ */
 enum sb_code sb_events_add(struct sb_events *events, enum sb_level level, const char *kind,
                            const char *subject, const char *text, struct sb_error *err) SB_CHECKED;
 
-/* Tells them, in order, and forgets them. */
+/* Reports them, in order, and empties the list. */
 void sb_events_report(struct sb_events *events, const struct sb_notify *notify);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * Bytes at an offset: those of a file, or of what was spooled from a pipe.
  *
- * All that reads a container by offsets reads it through this, so that bytes from elsewhere are a
- * matter of file.c alone. A file has as many holders as sb_file_ref and the functions that make one
- * gave it, and is closed by the last, after kept_open.h. Its fields are for reading. Any number of
- * threads may use it.
+ * Everything that reads a container by offsets reads through this, so that only file.c changes when
+ * bytes come from elsewhere. Files are reference-counted: sb_file_ref and the functions that make
+ * one add a holder, and the last holder closes it as kept_open.h says. Fields are read-only for
+ * users. Any number of threads may use it.
  */
 #ifndef SB_CORE_FILE_H
 #define SB_CORE_FILE_H
@@ -19,33 +19,38 @@
 
 struct sb_file {
     char *name;     /* for messages */
-    int fd;         /* for what only the kernel can do with it: copies, advice */
-    struct stat st; /* when it was opened */
+    int fd;         /* for what only the kernel can do: copies, advice */
+    struct stat st; /* as of the opening */
     atomic_uint holders;
 };
 
-/* A regular file, also through links; else SB_FORMAT, with `what` it is for the message: "shard".
- * Whoever may meet a device looks first, since opening one may do something. SB_SYSTEM, SB_NOENT.
+/*
+ * A regular file, also through links; else SB_FORMAT, whose message calls it `what`: "shard". The
+ * caller checks first where a device may be met, since opening one may have effects. SB_SYSTEM,
+ * SB_NOENT.
  */
 enum sb_code sb_file_open(struct sb_file **out, const char *path, const char *what,
                           struct sb_error *err) SB_CHECKED;
 
-/* A descriptor, which is taken, also when this fails. */
+/* Takes over the descriptor, also on failure. */
 enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name,
                           struct sb_error *err) SB_CHECKED;
 
-struct sb_file *sb_file_ref(struct sb_file *file); /* one holder more; NULL is allowed */
-void sb_file_free(struct sb_file *file);           /* one less; NULL is allowed */
+struct sb_file *sb_file_ref(struct sb_file *file); /* adds a holder; NULL is allowed */
+void sb_file_free(struct sb_file *file);           /* removes a holder; NULL is allowed */
 
-/* Reads until size bytes or the end; *got says how many. */
+/* Reads until size bytes or the end; *got is the number read. */
 enum sb_code sb_file_read(const struct sb_file *file, void *data, size_t size, int64_t offset,
                           size_t *got, struct sb_error *err) SB_CHECKED;
 
-/* Exactly size bytes; SB_DAMAGED: it ends before them. */
+/* Exactly size bytes; SB_DAMAGED: the file ends before them. */
 enum sb_code sb_file_read_exactly(const struct sb_file *file, void *data, size_t size,
                                   int64_t offset, struct sb_error *err) SB_CHECKED;
 
-/* Maps all of it, as long as it is now (mapping.h). The file, or path, is kept for messages. */
+/*
+ * Maps the whole file at its current size (mapping.h). The file, or path, must outlive the mapping,
+ * for messages.
+ */
 enum sb_code sb_file_map(struct sb_mapping **out, const struct sb_file *file,
                          struct sb_error *err) SB_CHECKED;
 enum sb_code sb_file_map_path(struct sb_mapping **out, const char *path,

@@ -11,12 +11,12 @@
 
 /*
  * Locks the first byte for writing, without waiting. The lock is of the open file, not of the
- * process, and is gone with its last descriptor. 0, or an errno: EAGAIN or EACCES while another has
- * it locked, one of sb_locks_are_missing, or what else went wrong.
+ * process, and is gone with its last descriptor. Returns 0 or an errno: EAGAIN or EACCES while
+ * another process has it locked, one that sb_locks_are_missing knows, or another error.
  */
 int sb_lock_first_byte(int fd);
 
-/* Lets go of it, where descriptors of the open file may stay. */
+/* Releases it where descriptors of the open file may remain. */
 void sb_unlock_first_byte(int fd);
 
 /*
@@ -25,10 +25,10 @@ void sb_unlock_first_byte(int fd);
  */
 int sb_lock_wait(int usual);
 
-/* Is that the error of a file system without locks? */
+/* Does this error mean a file system without locks? */
 bool sb_locks_are_missing(int error_number);
 
-/* SB_SYSTEM: the file cannot be written where there are no locks, and what to do. */
+/* SB_SYSTEM: the file cannot be written without locks, and what to do. */
 enum sb_code sb_fail_without_locks(struct sb_error *err, const char *path);
 
 #endif

@@ -1,7 +1,7 @@
 #include "core/flatbuffer.h"
 #include "core/little_endian.h"
 
-/* The bytes at a place, or NULL where there are not so many. */
+/* The bytes at a position, or NULL where there are fewer. */
 static const unsigned char *bytes_at(struct sb_flat *flat, size_t at, size_t size)
 {
     if (at > flat->size || size > flat->size - at) {
@@ -25,7 +25,7 @@ static int64_t number_of(const unsigned char *bytes, size_t size)
     }
 }
 
-/* Where the offset that stands at `at` leads; 0: out of the buffer. */
+/* The target of the offset at `at`; 0: outside the buffer. */
 static size_t follow(struct sb_flat *flat, size_t at)
 {
     const unsigned char *bytes = bytes_at(flat, at, sizeof(uint32_t));
@@ -38,7 +38,7 @@ static size_t follow(struct sb_flat *flat, size_t at)
     return at + offset;
 }
 
-/* Where a slot's field is; 0: it is absent. */
+/* The position of a slot's field; 0: absent. */
 static size_t field_at(const struct sb_flat_table *table, unsigned slot, size_t size)
 {
     size_t offset;

@@ -3,7 +3,7 @@
 
 #define ALIGNMENT 8
 
-/* Zeros at the end; the place of the first. */
+/* Appends zeros; returns the position of the first. */
 static size_t add_zeros(struct sb_flat_build *build, size_t size)
 {
     size_t at = build->out.size;

@@ -13,7 +13,7 @@ struct span {
     const char *end;
 };
 
-/* Bytes that are no UTF-8 get values of their own, beyond all characters. */
+/* Bytes that are not UTF-8 get values of their own, above all characters. */
 #define BROKEN_BYTE 0x80000000u
 
 static uint32_t take_character(struct span *span)
@@ -29,7 +29,7 @@ static uint32_t take_character(struct span *span)
     return value;
 }
 
-/* A member of a bracket expression, which a '\' may stand before. */
+/* A member of a bracket expression, optionally after a '\'. */
 static uint32_t take_member(struct span *pattern)
 {
     if (*pattern->at == '\\' && pattern->end - pattern->at > 1)
@@ -38,8 +38,8 @@ static uint32_t take_member(struct span *pattern)
 }
 
 /*
- * Reads the bracket expression whose '[' is at pattern->at and moves behind its ']'. False, and
- * nothing moved, when it has none: then the '[' stands for itself.
+ * Reads the bracket expression whose '[' is at pattern->at and moves past its ']'. False, without
+ * moving, when there is no ']': then the '[' is a literal.
  */
 static bool take_bracket(struct span *pattern, uint32_t character, bool *matched)
 {
@@ -69,18 +69,18 @@ static bool take_bracket(struct span *pattern, uint32_t character, bool *matched
 }
 
 /*
- * What comes between two "**", or two '*' of one component, may be taken where it first fits, so
- * only the last of each is ever gone back to.
+ * What comes between two "**", or two '*' of one component, may match where it first fits, so that
+ * only the last of each is ever returned to.
  */
 struct matcher {
     struct span pattern;
     struct span name;
-    struct span star_pattern, star_name; /* after the last '*', and what it has not taken */
+    struct span star_pattern, star_name; /* after the last '*', and what it has not consumed */
     struct span deep_pattern, deep_name; /* likewise of the last "**"; at NULL: there is none */
-    bool by_component;                   /* it takes whole components: a "**" and a slash */
-    const char *first;                   /* what the first '*' after the last "**" met */
-    const char *dead;                    /* none that meets what is before this will do */
-    struct span closed;                  /* of the pattern: a '[' in it has no ']' */
+    bool by_component;                   /* it consumes whole components: a "**" and a slash */
+    const char *first;  /* the position that the first '*' after the last "**" reached */
+    const char *dead;   /* no match begins before this */
+    struct span closed; /* part of the pattern without a ']' for its '[' */
 };
 
 static const char *end_of_component(const char *at, const char *end)
@@ -90,7 +90,7 @@ static const char *end_of_component(const char *at, const char *end)
     return slash ? slash : end;
 }
 
-/* Takes one element other than '*' from the pattern, and what it matches from the name. */
+/* Consumes one element other than '*' from the pattern, and what it matches from the name. */
 static bool match_one(struct matcher *m)
 {
     struct span *pattern = &m->pattern, *name = &m->name, after = *name;
@@ -118,7 +118,7 @@ static bool match_one(struct matcher *m)
     return *pattern->at++ == *name->at++;
 }
 
-/* Takes the stars at the pattern's beginning; false where what follows cannot match. */
+/* Consumes the stars at the pattern's beginning; false if the rest cannot match. */
 static bool take_stars(struct matcher *m, const char *begin)
 {
     const char *stars = m->pattern.at;
@@ -143,7 +143,7 @@ static bool take_stars(struct matcher *m, const char *begin)
     return !m->dead || m->first >= m->dead;
 }
 
-/* Has the last '*', or else the last "**", take more; false where neither can. */
+/* Makes the last '*', or else the last "**", consume more; false if neither can. */
 static bool go_back(struct matcher *m)
 {
     const char *end = m->name.end;
@@ -155,7 +155,7 @@ static bool go_back(struct matcher *m)
         m->name = m->star_name;
         return true;
     }
-    /* A '*' that begins further behind in the same component has less to choose from. */
+    /* A '*' that begins later in the same component has less to choose from. */
     if (m->first)
         m->dead = end_of_component(m->first, end) + 1;
     if (!m->deep_pattern.at || m->deep_name.at >= end)
@@ -222,13 +222,13 @@ size_t sb_glob_prefix(const char *pattern)
 
 struct rule {
     char *pattern;
-    char *given; /* as it was added; NULL: by a file */
+    char *given; /* the text that was added; NULL: from a file */
     _Atomic bool matched;
     bool include;
     bool dirs_only;
     bool whole;    /* against the whole name, not its last component */
     bool anchored; /* at the root; else at any directory */
-    bool below;    /* what lies below what it matches, too */
+    bool below;    /* also matches all below what it matches */
 };
 
 struct sb_filter {
@@ -374,15 +374,15 @@ static size_t first_match(const struct sb_filter *filter, const char *name, size
 
     while (i < filter->count && !rule_matches(&filter->rules[i], name, size, is_dir))
         i++;
-    /* Only once: threads would take the line from each other. */
+    /* Written only once: threads would contend for the cache line. */
     if (i < filter->count && !filter->rules[i].matched)
         filter->rules[i].matched = true;
     return i;
 }
 
 /*
- * From the top down: is the name taken, and which rule excludes it, or a directory above it? What
- * is in such a directory only an earlier rule brings back.
+ * From the top down: is the name selected, and which rule excludes it, or a directory above it?
+ * Only an earlier rule includes something in such a directory again.
  */
 static bool judge(const struct sb_filter *filter, const char *name, size_t size, bool is_dir,
                   size_t *excluded_by)
@@ -412,7 +412,7 @@ bool sb_filter_takes(const struct sb_filter *filter, const char *name, size_t si
     return !filter || filter->count == 0 || judge(filter, name, size, is_dir, &excluded_by);
 }
 
-/* Can the rule match what lies below this directory? Yes, where that is not plain. */
+/* Can the rule match anything below this directory? True in case of doubt. */
 static bool reaches_below(const struct rule *rule, const char *name, size_t size)
 {
     size_t prefix = sb_glob_prefix(rule->pattern), least = prefix < size ? prefix : size;

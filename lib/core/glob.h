@@ -1,12 +1,12 @@
 /*
  * Patterns over stored names, and ordered include/exclude rules.
  *
- * '*' and '?' and '[...]' ([!...] or [^...] negated, ranges, [:classes:] not) stay within a
- * component and match hidden names; "**" crosses components, and as a whole component before
- * others it stands for none of them, too; at the end, behind "a/", for what lies below a. '\' makes
- * the next character literal. Matching is over bytes, except that '?' and bracket expressions take
- * a whole UTF-8 character where the name has one. Matching takes time proportional to pattern times
- * name, never exponential. Thread-safe once built.
+ * '*', '?' and '[...]' ([!...] or [^...] negate; ranges, but no [:classes:]) stay within a
+ * component and match hidden names. "**" crosses components. As a whole component before others it
+ * also matches no component; at the end, after "a/", it matches all below a. '\' makes the next
+ * character literal. Matching is over bytes, except that '?' and bracket expressions match a whole
+ * UTF-8 character where the name has one. Matching takes time proportional to pattern times name,
+ * never exponential. Thread-safe once built.
  */
 #ifndef SB_CORE_GLOB_H
 #define SB_CORE_GLOB_H
@@ -28,35 +28,37 @@ bool sb_is_glob(const char *text);
 size_t sb_glob_prefix(const char *pattern);
 
 /*
- * Rules of --include and --exclude, as rsync has them: the first that matches a name decides; with
- * no match it is taken unless the first rule is an include (then what no rule names, nor a
- * directory above it, is left out). A pattern with a '/' (other than a trailing one) or a "**" is
- * held against the whole name, or the end of it from any directory on, one without against the last
- * component. A leading '/' anchors it to the root. A trailing '/' is for directories only, a
- * trailing "/" and three stars for a directory and all below it. An excluded directory takes all
- * below it along, but for what an earlier rule includes, which rsync would not find.
+ * Rules of --include and --exclude, as in rsync: the first rule that matches a name decides. A name
+ * that no rule matches is selected, unless the first rule is an include: then it is selected only
+ * if a rule includes a directory above it. A pattern with a '/' (other than a trailing one) or a
+ * "**" is matched against the whole name, or the end of it from any directory on; one without,
+ * against the last component. A leading '/' anchors it to the root. A trailing '/' matches
+ * directories only; a trailing "/" and three stars match a directory and all below it. An excluded
+ * directory excludes all below it, except what an earlier rule includes (rsync would not find
+ * that).
  */
 struct sb_filter;
 
 struct sb_filter *sb_filter_new(void); /* NULL: no memory */
 void sb_filter_free(struct sb_filter *filter);
-/* SB_INVALID: nothing is left of the pattern without its outer '/'. */
+/* SB_INVALID: the pattern is empty without its outer '/'. */
 enum sb_code sb_filter_add(struct sb_filter *filter, bool include, const char *pattern) SB_CHECKED;
 
-/* Of those that sb_filter_add has added, the next from *at on that has not decided about any name,
- * and moves *at behind it; NULL: there is none. When all names were held against a filter, which
- * may be NULL. */
+/*
+ * The next rule of sb_filter_add, from *at on, that has not decided about any name; moves *at past
+ * it. NULL: there is none. Call it after all names were matched. filter may be NULL.
+ */
 const char *sb_filter_unmatched(const struct sb_filter *filter, size_t *at, bool *include);
 
 /* One pattern a line; empty lines and lines that begin with '#' are skipped. "-" is stdin. */
 enum sb_code sb_filter_add_file(struct sb_filter *filter, bool include, const char *path,
                                 struct sb_error *err) SB_CHECKED;
 
-/* A NULL filter, or one without rules, takes everything. */
+/* A NULL filter, or one without rules, selects everything. */
 bool sb_filter_takes(const struct sb_filter *filter, const char *name, size_t size, bool is_dir);
 
 /*
- * For walking a tree from the top: may a directory be left out with all below it? Only where it is
+ * For walking a tree from the top: may a directory be left out with all below it? Only if it is
  * excluded and no earlier rule can include anything below it.
  */
 bool sb_filter_prunes(const struct sb_filter *filter, const char *name, size_t size);

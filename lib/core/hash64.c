@@ -34,7 +34,7 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Up to 16 bytes as two words; of 8 and more they overlap. */
+/* Up to 16 bytes as two words, which overlap for less than 16. */
 static void short_words(const unsigned char *at, size_t size, uint64_t *a, uint64_t *b)
 {
     *a = *b = 0;

@@ -1,9 +1,9 @@
 /*
  * A keyed hash of bytes, 64 bits, for tables in memory.
  *
- * Whoever does not know the key, which is drawn at random, cannot make bytes that collide; it is no
- * cryptographic hash all the same, and its values mean nothing to another process. Multiplications
- * of 64 by 64 bits whose halves are folded together, as wyhash has them. Thread-safe.
+ * The key is drawn at random: input that does not know it cannot be made to collide. It is still no
+ * cryptographic hash, and its values mean nothing to another process. It folds together the halves
+ * of 64 by 64 bit multiplications, as wyhash does. Thread-safe.
  */
 #ifndef SB_CORE_HASH64_H
 #define SB_CORE_HASH64_H

@@ -8,9 +8,11 @@ static const int caught_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 #define SIGNAL_COUNT (sizeof(caught_signals) / sizeof(caught_signals[0]))
 
-static struct sb_context *_Atomic caught_for; /* signals cancel it */
+static struct sb_context *_Atomic caught_for; /* the context that signals cancel */
 
-/* One that comes again at once is the same: timeout(1) signals its child, and then its group. */
+/*
+ * A signal that comes again at once is the same: timeout(1) signals its child, and then its group.
+ */
 static void note_signal(int number)
 {
     int none = 0;
@@ -30,8 +32,8 @@ static void let_go(void)
 }
 
 /*
- * Each second after the first signal: a read that began when the signal had come, but after the
- * question whether one had, comes back too. From the first second on another signal kills.
+ * Runs each second after the first signal, so that a read returns too that began between the check
+ * for a signal and its arrival. After the first second another signal kills.
  */
 static void wake(int number)
 {
@@ -44,7 +46,7 @@ static void wake(int number)
 
 void sb_catch_interrupts(struct sb_context *context)
 {
-    /* Without SA_RESTART, so that a read that waits for its input comes back. */
+    /* Without SA_RESTART, so that a read that waits for input returns. */
     struct sigaction action, ours = {.sa_handler = note_signal};
 
     caught_for = context;
@@ -52,7 +54,7 @@ void sb_catch_interrupts(struct sb_context *context)
     for (size_t i = 0; i < SIGNAL_COUNT; i++)
         sigaddset(&ours.sa_mask, caught_signals[i]);
 
-    /* What nohup, or a shell for a job in the background, has set to be ignored stays so. */
+    /* Signals that nohup, or a shell for a background job, has set to be ignored remain ignored. */
     for (size_t i = 0; i < SIGNAL_COUNT; i++) {
         if (sigaction(caught_signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             sigaction(caught_signals[i], &ours, NULL);

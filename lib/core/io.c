@@ -19,8 +19,8 @@
 #define COPY_BLOCK          ((size_t)256 << 10)
 
 /*
- * What to do after a transfer that failed: SB_OK to go on. A descriptor that came to us in
- * non-blocking mode (another program on the same terminal or pipe may set it) is waited for.
+ * What to do after a failed transfer: SB_OK to continue. Waits for a descriptor in non-blocking
+ * mode, which another program on the same terminal or pipe may have set.
  */
 static enum sb_code after_failure(int fd, short events, const char *doing, const char *what,
                                   unsigned *tries, struct sb_error *err)
@@ -102,7 +102,7 @@ static enum sb_code write_all(int fd, const char *data, size_t size, const int64
     return SB_OK;
 }
 
-/* An offset that the kernel would take for a negative one is the caller's untrusted number. */
+/* An offset that the kernel would read as negative is an untrusted number of the caller's. */
 static enum sb_code check_range(size_t size, int64_t offset, const char *what, struct sb_error *err)
 {
     int64_t end;
@@ -141,7 +141,7 @@ enum sb_code sb_pwrite_full(int fd, const void *data, size_t size, int64_t offse
     return code ? code : write_all(fd, data, size, &offset, what, err);
 }
 
-/* The directory part of a path, as an allocated string; NULL without memory. */
+/* The directory part of a path, allocated; NULL: no memory. */
 static char *directory_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -200,7 +200,7 @@ enum sb_code sb_fsync(int fd, const char *what, struct sb_error *err)
 {
     unsigned tries = 0;
 
-    /* Never again after EIO: the kernel would then say that all is well. */
+    /* Never retried after EIO: the kernel would then report success. */
     while (fsync(fd)) {
         if (errno != EINTR || !sb_may_try_again(&tries))
             return sb_fail_errno(err, errno, "%s: cannot sync", what);
@@ -232,7 +232,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Two names of one file: a run that was killed left them, or a link that a server made twice. */
+/* Two names of one file: left by a killed run, or a link that a server made twice. */
 static bool is_linked(const char *from, const char *to)
 {
     struct stat old, new;
@@ -266,7 +266,7 @@ static enum sb_code replace_directory(const char *from, const char *to, struct s
     return code;
 }
 
-/* Whoever takes the name in the very moment between the look and the renaming loses it. */
+/* A program that makes `to` just between the check and the renaming loses its file. */
 static enum sb_code replace_empty(const char *from, const char *to, struct sb_error *err)
 {
     int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -337,7 +337,7 @@ enum sb_code sb_is_named(int fd, const char *path, bool *named, struct sb_error 
     return SB_OK;
 }
 
-/* Where the kernel does not copy, for whatever reason, this does, or says why it cannot. */
+/* Copies where the kernel does not, for whatever reason, or reports why it cannot. */
 static enum sb_code copy_through(int from, int64_t offset, int to, int64_t size,
                                  const char *from_name, const char *to_name, struct sb_error *err)
 {
@@ -408,7 +408,7 @@ char *sb_temp_directory(const char *beside)
     return chosen ? strdup(chosen) : directory_of(beside);
 }
 
-/* O_TMPFILE is not there on every file system. */
+/* Not every file system has O_TMPFILE. */
 static int open_nameless(const char *directory)
 {
     char *path;
@@ -443,7 +443,7 @@ unsigned sb_default_threads(void)
     cpu_set_t set;
     long cores;
 
-    /* A machine of more cores than cpu_set_t holds makes the first one fail. */
+    /* On a machine with more cores than fit into cpu_set_t the first call fails. */
     if (sched_getaffinity(0, sizeof(set), &set) == 0)
         cores = CPU_COUNT(&set);
     else

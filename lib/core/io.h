@@ -1,9 +1,9 @@
 /*
- * Full reads and writes, syncs, and small file chores.
+ * Full reads and writes, syncs, and small file operations.
  *
- * All of them go on after EINTR and short counts, and wait where a descriptor is in non-blocking
- * mode; once sb_interrupted() is true they return SB_INTERRUPT where they would go on. `what` is
- * the name for messages. The rate is limited as throttle.h says. Thread-safe.
+ * All of them continue after EINTR and short counts, and wait where a descriptor is in non-blocking
+ * mode; once sb_interrupted() is true they return SB_INTERRUPT instead. `what` is the name for
+ * messages. The rate is limited as throttle.h says. Thread-safe.
  */
 #ifndef SB_CORE_IO_H
 #define SB_CORE_IO_H
@@ -17,13 +17,14 @@
 #include <sys/types.h>
 
 /*
- * Takes some bytes; a code other than SB_OK ends the reading, and is its result. Where a function
- * says that it gives holes, data may be NULL: a hole, as long as `size` says, that reads as zeros.
+ * Consumes some bytes; a code other than SB_OK ends the reading, and becomes its result. Where a
+ * function says that it passes holes, data may be NULL: a hole of `size` bytes, which read as
+ * zeros.
  */
 typedef enum sb_code sb_each_block(void *context, const void *data, size_t size,
                                    struct sb_error *err);
 
-/* Reads until size bytes or the end of the file; *got says how many. */
+/* Reads until size bytes or the end of the file; *got is the number read. */
 enum sb_code sb_read_full(int fd, void *data, size_t size, size_t *got, const char *what,
                           struct sb_error *err) SB_CHECKED;
 enum sb_code sb_pread_full(int fd, void *data, size_t size, int64_t offset, size_t *got,
@@ -33,8 +34,10 @@ enum sb_code sb_write_full(int fd, const void *data, size_t size, const char *wh
 enum sb_code sb_pwrite_full(int fd, const void *data, size_t size, int64_t offset, const char *what,
                             struct sb_error *err) SB_CHECKED;
 
-/* The path, absolute, with the links of its directory resolved but not its own. Caller frees; NULL:
- * err is set. */
+/*
+ * The absolute path, with links of its directory resolved but not its own. The caller frees it;
+ * NULL: err is set.
+ */
 char *sb_resolve_directory_of(const char *path, struct sb_error *err);
 
 /* fsync of the directory that holds path; a file system that cannot (EINVAL) is no error. */
@@ -44,23 +47,23 @@ enum sb_code sb_fsync(int fd, const char *what, struct sb_error *err) SB_CHECKED
 enum sb_code sb_rename(const char *from, const char *to, struct sb_error *err) SB_CHECKED;
 
 /*
- * Replaces nothing: SB_EXISTS when `to` is there, which the renaming itself finds. For a file or a
+ * Replaces nothing: SB_EXISTS when `to` exists, as found by the renaming itself. For a file or a
  * directory; both names are on one file system.
  *
- * Where a file system has no such renaming (NFS), `to` is made as a link of the file, and `from` is
+ * Where a file system has no such renaming (NFS), `to` is made as a link to the file, and `from` is
  * removed. A kill in between leaves both names, of one inode: called again, this removes `from`
- * (SB_OK). A caller that looks for `to` first, and may be run again, has to take that for its own.
- * For a directory, and where there are no links either, `to` is made empty, and replaced; a kill in
- * between leaves it so.
+ * (SB_OK). A caller that checks for `to` first, and may be run again, must accept that state as its
+ * own. For a directory, and where links are missing too, `to` is made empty and then replaced; a
+ * kill in between leaves it empty.
  */
 enum sb_code sb_rename_new(const char *from, const char *to, struct sb_error *err) SB_CHECKED;
 
-/* Is the open file still the one that the name means? An error where that cannot be told. */
+/* Is the open file still the one of that name? An error where that cannot be known. */
 enum sb_code sb_is_named(int fd, const char *path, bool *named, struct sb_error *err) SB_CHECKED;
 
 /*
- * Copies size bytes of the file `from` to the position of `to`, within the kernel where it can.
- * SB_CHANGED when there are not so many.
+ * Copies size bytes of the file `from`, from offset on, to the position of `to`, within the kernel
+ * where possible. SB_CHANGED when `from` has fewer.
  */
 enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const char *from_name,
                            const char *to_name, struct sb_error *err) SB_CHECKED;
@@ -68,22 +71,25 @@ enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const
 /* A smaller hole saves no block. */
 #define SB_HOLE_LEAST ((int64_t)4096)
 
-/* Has it fewer blocks than bytes? Others need not be asked for holes. */
+/* Has it fewer blocks than bytes? Other files have no holes to look for. */
 bool sb_may_have_holes(const struct stat *st);
 
 /*
- * How many bytes of a file, from offset on, are a hole (*hole), or else data: INT64_MAX where that
- * is all of them, or nothing tells. For what may have holes, whose position it moves.
+ * How many bytes of a file, from offset on, are a hole (*hole), or else data. INT64_MAX: all of
+ * them, or the file system does not report holes. Call it only for files that may have holes; it
+ * moves the position.
  */
 int64_t sb_run_length(int fd, const struct stat *st, int64_t offset, bool *hole);
 
-/* The directory for temporary files: the context's (TMPDIR), else that of `beside`. Caller frees.
+/*
+ * The directory for temporary files: the context's (TMPDIR), else that of `beside`. The caller
+ * frees it.
  */
 char *sb_temp_directory(const char *beside);
 
 /*
- * A file without a name in that directory, open for reading and writing: it goes when it is closed.
- * SB_SYSTEM names the directory.
+ * An unnamed file in that directory, open for reading and writing: closing deletes it. The message
+ * of SB_SYSTEM names the directory.
  */
 enum sb_code sb_temp_file(int *fd, const char *beside, struct sb_error *err) SB_CHECKED;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A holder of locks on a file, or a descriptor of it that waits to be closed. */
+/* A holder of locks on a file, or a descriptor of it that is to be closed later. */
 struct kept {
     const void *holder; /* NULL: a descriptor */
     int fd;
@@ -55,7 +55,7 @@ enum sb_code sb_keep_open(const void *holder, const struct stat *file, struct sb
     return added ? SB_OK : sb_fail_memory(err);
 }
 
-/* With the mutex: takes out what `which` says, closing descriptors. */
+/* With the mutex: removes the entries that `which` selects, closing descriptors. */
 static void remove_where(bool (*which)(const struct kept *kept, const void *what), const void *what)
 {
     struct kept **link = &list;
@@ -112,7 +112,9 @@ void sb_close_kept(int fd, const struct stat *st)
     if (list) {
         if (!st && fstat(fd, &own) == 0)
             st = &own;
-        /* Without memory for the list the descriptor is lost to the process, which is harmless. */
+        /*
+         * Without memory for the entry the process never closes the descriptor, which is harmless.
+         */
         keep = !st || has_holder(st->st_dev, st->st_ino);
         if (keep && st)
             (void)add(NULL, fd, st);

@@ -17,14 +17,14 @@ struct sb_list {
     bool owns_fd;
     char end;
     bool at_eof;
-    bool must_name;      /* something, before it ends */
+    bool must_name;      /* at least one, before it ends */
     const char *what;    /* for messages */
-    char *data;          /* room bytes, and one for the NUL of the last name */
-    size_t capacity;     /* without that one */
-    size_t begin;        /* of what was not yet given out */
-    size_t scanned;      /* no end of a name stands before this place */
+    char *data;          /* capacity bytes, and one for the NUL of the last name */
+    size_t capacity;     /* without that byte */
+    size_t begin;        /* of what was not yet returned */
+    size_t scanned;      /* no name ends before this position */
     size_t size;         /* end of what was read */
-    struct sb_error err; /* of a read that sb_list_ready did; code SB_OK: none */
+    struct sb_error err; /* of a read by sb_list_ready; code SB_OK: none */
     char name[];         /* the file's name, `what` points here */
 };
 
@@ -65,7 +65,7 @@ void sb_list_free(struct sb_list *list)
     free(list);
 }
 
-/* Makes room behind what was read, by moving it to the front or by growing. */
+/* Makes space after what was read, by moving it to the front or by growing. */
 static enum sb_code make_space(struct sb_list *list, struct sb_error *err)
 {
     size_t capacity = list->capacity * 2;
@@ -90,7 +90,7 @@ static enum sb_code make_space(struct sb_list *list, struct sb_error *err)
     return SB_OK;
 }
 
-/* poll is what a signal ends, whatever the handler says of restarting. */
+/* A signal ends poll, even with a handler that restarts calls. */
 static enum sb_code wait_for_input(struct sb_list *list, unsigned *tries, struct sb_error *err)
 {
     struct pollfd wanted = {.fd = list->fd, .events = POLLIN};
@@ -126,7 +126,7 @@ static enum sb_code read_more(struct sb_list *list, struct sb_error *err)
     return SB_OK;
 }
 
-/* The end of the next name, or NULL while it was not read yet. */
+/* The end of the next name; NULL if it has not been read yet. */
 static char *find_end(struct sb_list *list)
 {
     char *end = NULL;

@@ -30,12 +30,13 @@ enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size,
                           struct sb_error *err) SB_CHECKED;
 
 /*
- * What the list names is going to replace something: where it ends and has named nothing, as that
- * of a program that failed, it is sb_fail_empty instead of SB_END. Before the first sb_list_next.
+ * For a list whose names are going to replace something: if it ends without a name, as that of a
+ * program that failed, the result is sb_fail_empty instead of SB_END. Call it before the first
+ * sb_list_next.
  */
 void sb_list_must_name(struct sb_list *list);
 
-/* Whether sb_list_next would return without waiting. */
+/* Would sb_list_next return without waiting? */
 bool sb_list_ready(struct sb_list *list);
 
 #endif

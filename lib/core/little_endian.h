@@ -1,5 +1,5 @@
 /*
- * Little-endian numbers at any place in memory. Each put returns the place behind the number. Pure
+ * Little-endian numbers at any place in memory. Each put returns the address after the number. Pure
  * functions.
  */
 #ifndef SB_CORE_LITTLE_ENDIAN_H

@@ -12,8 +12,8 @@
      STATX_BTIME)
 
 /*
- * On an overlay the first change of a file makes a copy of it, which has its inode, but a birth of
- * its own. What was found of the last device is kept.
+ * On an overlay the first change of a file makes a copy of it, with the same inode but a birth of
+ * its own. The answer for the last device is kept.
  */
 static bool is_overlay(const struct statx *st, const char *path, int fd)
 {
@@ -23,7 +23,7 @@ static bool is_overlay(const struct statx *st, const char *path, int fd)
     struct statfs fs;
     bool is;
 
-    /* Those on a disk have a number other than 0. */
+    /* File systems on a disk have a number other than 0. */
     if (st->stx_dev_major != 0)
         return false;
     if (last >> 1 == device + 1)

@@ -17,7 +17,7 @@
 #define MMAP_CALL SYS_mmap
 #endif
 
-/* What the handler knows of a mapping: [begin, end) in memory. */
+/* The handler's record of a mapping: [begin, end) in memory. */
 struct slot {
     atomic_bool taken;
     _Atomic uintptr_t begin;
@@ -28,7 +28,7 @@ struct slot {
 struct held {
     struct sb_mapping mapping;
     struct slot *slot;      /* NULL where nothing is mapped */
-    const void *last_value; /* the last byte of the last page that is not 0; NULL: there is none */
+    const void *last_value; /* the last nonzero byte of the last page; NULL: none */
 };
 
 static struct slot slots[SB_MAPPINGS_MOST];
@@ -36,9 +36,9 @@ static uintptr_t page_size;
 static struct sigaction former;
 
 /*
- * A mapping that is read lives as long as the reading of it: so its slot does not change meanwhile.
- * Another one may, from one mapping to the next. An end that is the same before and after its begin
- * was read belongs to that begin.
+ * A mapping lives as long as it is read, so its slot does not change meanwhile. Other slots may
+ * change from one mapping to the next: an end that is the same before and after reading its begin
+ * belongs to that begin.
  */
 static struct slot *slot_of(uintptr_t address)
 {
@@ -59,14 +59,19 @@ static void leave_to_former(int number, siginfo_t *info, void *machine)
     } else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) {
         former.sa_handler(number);
     } else {
-        /* It arrives when this handler has returned; the system ignores no fault, either. */
+        /*
+         * It is delivered when this handler has returned; the system would not let a fault be
+         * ignored, either.
+         */
         (void)signal(number, SIG_DFL);
         (void)raise(number);
     }
 }
 
-/* A page of zeros takes the place of the one that is gone: the access is made again, and finds it.
- * By the bare call, since sanitizers put what is not safe here around mmap. */
+/*
+ * Maps a page of zeros in place of the missing one; the access is then repeated, and succeeds. Uses
+ * the bare system call, since sanitizers make mmap unsafe here.
+ */
 static void on_bus_error(int number, siginfo_t *info, void *machine)
 {
     int saved_errno = errno;
@@ -89,7 +94,7 @@ static void install(void)
 
     page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
     (void)sigemptyset(&action.sa_mask);
-    /* Before the handler is there, which reads it. */
+    /* Set before the handler that reads it is installed. */
     if (sigaction(SIGBUS, NULL, &former) || sigaction(SIGBUS, &action, NULL))
         install_error = errno;
 }
@@ -105,8 +110,8 @@ static struct slot *take_slot(void)
 
 /*
  * A file that is cut within its last page raises no signal: the rest of the page becomes zeros. So
- * the last byte there that is not zero is looked at again; if it still is not, nothing before it is
- * gone, and behind it were zeros anyway.
+ * the last nonzero byte there is checked again: if it still is nonzero, nothing before it is gone,
+ * and after it were zeros anyway.
  */
 static const void *find_last_value(const unsigned char *data, size_t size)
 {

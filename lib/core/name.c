@@ -168,8 +168,8 @@ static bool at_byte(struct characters *walk)
 }
 
 /*
- * Takes the next character as SQLITE_SKIP_UTF8 does: a byte from 0xC0 on takes every continuation
- * along that follows, any other byte stands alone. Is it what `name` ends with?
+ * Consumes the next character as SQLITE_SKIP_UTF8 does: a byte from 0xC0 on includes every
+ * continuation that follows; any other byte is a character of its own. Is it a suffix of `name`?
  */
 static bool next_is_suffix(struct characters *walk, const char *name, size_t size, size_t *length)
 {
@@ -211,15 +211,16 @@ bool sb_parent_is_computable(const char *name, size_t size)
     size_t start = parent < size && name[parent] == '/' ? parent + 1 : 0;
     size_t left = size;
 
-    /* The outer rtrim takes every '/' at the end along. */
+    /* The outer rtrim removes every '/' at the end. */
     if (parent > 0 && name[parent - 1] == '/')
         return false;
     if (!memchr(name, '\0', size) && sb_is_utf8(name, size))
         return true;
 
     /*
-     * No '/' is in the set, so the inner rtrim cannot go too far, but it may stop too early: the
-     * continuations that end a name may stand in the set only behind a lead that is not here.
+     * No '/' is in the set, so the inner rtrim cannot go too far, but it may stop too early:
+     * continuations at the end of a name may occur in the set only after a lead that is missing
+     * here.
      */
     while (left > start) {
         size_t shorter = trim_once(name, size, left);
@@ -231,7 +232,7 @@ bool sb_parent_is_computable(const char *name, size_t size)
     return true;
 }
 
-/* The component at *at, which moves behind it; NULL after the last. Empty ones are left out. */
+/* The component at *at, which moves past it; NULL after the last. Empty ones are skipped. */
 static const char *next_component(const char **at, size_t *size)
 {
     const char *component = *at + strspn(*at, "/");
@@ -297,7 +298,7 @@ static bool is_printable(uint32_t c)
     return !is_control && !is_separator && !is_bidirectional(c);
 }
 
-/* Length of what may be shown as it is at text; 0 when its first byte must be escaped. */
+/* Length of the printable character at text; 0 if its first byte must be escaped. */
 static size_t printable_character(const char *text, size_t size)
 {
     uint32_t code_point;
@@ -317,8 +318,8 @@ static enum sb_code add_escaped(struct sb_buf *out, unsigned char byte)
 }
 
 /*
- * Bytes to escape from `at` on. A valid character that must not be shown is escaped whole, since
- * what follows its lead would be taken for broken bytes anyway.
+ * Bytes to escape from `at` on. A valid character that must not be shown is escaped whole: the
+ * bytes after its lead would be read as broken anyway.
  */
 static enum sb_code quote_escape(struct sb_buf *out, const char *name, size_t size)
 {
@@ -343,7 +344,7 @@ enum shell_need {
     NEEDS_QUOTES,
 };
 
-/* Bytes that call for quotes but keep their meaning within "...": an apostrophe and a blank do. */
+/* Bytes that need quotes but keep their meaning within "...": an apostrophe and a blank. */
 static bool is_plain_in_double_quotes(const char *name, size_t at, size_t size)
 {
     switch (name[at]) {
@@ -393,7 +394,7 @@ static enum shell_need shell_need(const char *name, size_t size)
     return apostrophe && plain ? NEEDS_DOUBLE_QUOTES : NEEDS_QUOTES;
 }
 
-/* Escapes stand in $'...', apostrophes as \' outside of the quotes, the rest in '...'. */
+/* Escapes are written in $'...', apostrophes as \' outside of the quotes, the rest in '...'. */
 static enum sb_code quote_single(struct sb_buf *out, const char *name, size_t size)
 {
     enum sb_code code = sb_buf_add_char(out, '\'');

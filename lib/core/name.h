@@ -3,7 +3,7 @@
  *
  * A stored name is a run of bytes: components separated by single '/', no leading or trailing '/',
  * no empty, "." or ".." component, no NUL. The root directory is the empty name. Names need not be
- * UTF-8, nor does a file system have to take them. Pure functions, thread-safe.
+ * UTF-8, nor need a file system accept them. Pure functions, thread-safe.
  */
 #ifndef SB_CORE_NAME_H
 #define SB_CORE_NAME_H
@@ -18,17 +18,16 @@
 #define SB_DEPTH_MAX 900   /* directories above a file; SQLite's trigger depth ends at 1000 */
 
 /*
- * NULL for a name that may be stored, else what is wrong with it, as a short phrase
- * ("has a .. component"). The empty name is wrong here.
+ * NULL for a name that may be stored, else its problem as a short phrase ("has a .. component").
+ * The empty name is a problem.
  */
 const char *sb_name_problem(const char *name, size_t size);
 
 bool sb_is_utf8(const char *text, size_t size);
 
 /*
- * Length of the UTF-8 character at text and its code point; 0 for what is none: a continuation
- * without its lead, an overlong form, a surrogate, what is cut short or beyond U+10FFFF. size is
- * at least 1.
+ * Length of the UTF-8 character at text and its code point. 0 if it is invalid: a continuation byte
+ * without its lead, an overlong form, a surrogate, truncated or above U+10FFFF. size is at least 1.
  */
 size_t sb_utf8_character(const char *text, size_t size, uint32_t *code_point);
 
@@ -38,7 +37,7 @@ size_t sb_utf8_put(uint32_t code_point, char out[4]);
 /* Length of the name of the directory that holds `name`: 0 at the top. */
 size_t sb_parent_size(const char *name, size_t size);
 
-/* Of a path: what is after its last '/'. */
+/* The part of a path after its last '/'. */
 const char *sb_base_name(const char *path);
 
 /* Number of '/' in it. */
@@ -48,9 +47,9 @@ size_t sb_name_depth(const char *name, size_t size);
 bool sb_name_within(const char *name, size_t size, const char *dir, size_t dir_size);
 
 /*
- * Whether SQLite's expression for `parent`, rtrim(rtrim(path, replace(path, '/', '')), '/'), yields
- * the parent of this name. Always so for UTF-8; for other bytes SQLite reads the set of
- * characters to trim as it reads broken UTF-8, and may trim too much or too little.
+ * Does SQLite's expression for `parent`, rtrim(rtrim(path, replace(path, '/', '')), '/'), yield the
+ * parent of this name? Always for UTF-8. For other bytes SQLite reads the set of characters to trim
+ * as it reads broken UTF-8, and may trim too much or too little.
  */
 bool sb_parent_is_computable(const char *name, size_t size);
 
@@ -70,12 +69,12 @@ bool sb_strip_components(const char **name, size_t *size, unsigned count);
 enum sb_quoting {
     SB_RAW,    /* the bytes */
     SB_SHELL,  /* as GNU ls on a terminal: 'a b', 'a'$'\n''b', only where needed; bidirectional
-                  controls are escaped too, characters that Unicode may yet assign are not */
+                  controls are escaped too, unassigned characters are not */
     SB_ESCAPE, /* for messages: control characters, broken UTF-8 and bidirectional controls as \n,
                   \033; a backslash stays as it is */
 };
 
-/* Adds to what out holds. */
+/* Appends to out. */
 enum sb_code sb_quote(struct sb_buf *out, const char *name, size_t size,
                       enum sb_quoting quoting) SB_CHECKED;
 

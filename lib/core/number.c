@@ -12,7 +12,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads digits as long as the value fits; false at overflow or without any digit. */
+/* Reads digits while the value fits; false at overflow or without any digit. */
 static bool take_digits(const char **text, int64_t *value)
 {
     const char *at = *text;
@@ -29,7 +29,7 @@ static bool take_digits(const char **text, int64_t *value)
     return true;
 }
 
-/* The factor that a unit stands for; 0 for what is no unit. */
+/* The factor of a unit; 0 if it is none. */
 static int64_t unit_factor(const char *unit)
 {
     int64_t base, factor = 1;
@@ -61,7 +61,7 @@ bool sb_parse_size(const char *text, int64_t *out)
     if (*text == '.') {
         if (!is_digit(*++text))
             return false;
-        /* Digits beyond the 18th are less than a byte even of 2^60. */
+        /* Digits after the 18th are less than a byte even of 2^60. */
         for (; is_digit(*text); text++) {
             if (scale < 1000000000000000000) {
                 fraction = fraction * 10 + (*text - '0');
@@ -99,7 +99,7 @@ bool sb_parse_integer(const char *text, int64_t low, int64_t high, int64_t *out)
     return true;
 }
 
-/* The seconds that a letter stands for, the end of the text being one, too; 0: none. */
+/* The seconds of a unit letter, including the end of the text; 0: not a unit. */
 static int64_t letter_seconds(char letter)
 {
     switch (letter) {
@@ -128,7 +128,7 @@ bool sb_parse_duration(const char *text, int64_t *out)
         if (!take_digits(&text, &count))
             return false;
         seconds = letter_seconds(*text);
-        /* A number without a letter among others is a slip. */
+        /* A number without a letter among others is a mistake. */
         if (seconds == 0 || (*text == '\0' && sum > 0))
             return false;
         if (__builtin_mul_overflow(count, seconds, &count) ||

@@ -1,5 +1,5 @@
 /*
- * Sizes and durations as people write them, and as they read them.
+ * Sizes and durations in human form: parsed and formatted.
  *
  * "10G", "10GiB" and "10g" are 10 * 2^30; "10GB" is 10 * 10^9; "1.5M" is allowed; a number alone is
  * bytes. Letters K M G T P E in either case, "B" alone for bytes. Pure functions, thread-safe.
@@ -20,13 +20,13 @@ bool sb_parse_size(const char *text, int64_t *out);
 bool sb_parse_integer(const char *text, int64_t low, int64_t high, int64_t *out);
 
 /*
- * A duration in seconds: "90", "90s", "30m", "2h", "7d", "1w", and such in a row ("1d12h"). Above 0
- * and at most 2^53; false for anything else, and then *out is 0.
+ * A duration in seconds: "90", "90s", "30m", "2h", "7d", "1w", and several in a row ("1d12h").
+ * Above 0 and at most 2^53; false for anything else, and then *out is 0.
  */
 #define SB_DURATION_MOST (INT64_C(1) << 53)
 bool sb_parse_duration(const char *text, int64_t *out);
 
-/* Adds to a sum what an input claims (0 or more): INT64_MAX where that is more than it can hold. */
+/* Adds a number that an input claims (0 or more) to a sum, which stops at INT64_MAX. */
 static inline void sb_count_up(int64_t *sum, int64_t more)
 {
     if (__builtin_add_overflow(*sum, more, sum))

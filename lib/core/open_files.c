@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-/* Files of others: standard ones, outputs, databases. */
+/* Descriptors for other purposes: standard ones, outputs, databases. */
 #define OTHER_FILES 40
 
 size_t sb_open_files_many(void)
@@ -54,7 +54,7 @@ static struct sb_open_slot *find_open(struct sb_open_files *files, uint32_t numb
     return NULL;
 }
 
-/* A free slot, or the one that was not used for longest. */
+/* A free slot, or the least recently used. */
 static struct sb_open_slot *find_free(struct sb_open_files *files)
 {
     struct sb_open_slot *oldest = &files->slots[0];

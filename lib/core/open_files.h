@@ -1,9 +1,9 @@
 /*
- * Files that are read in any order, by many threads, while only so many of them are open.
+ * Files that many threads read in any order, while the number of open ones is limited.
  *
- * A file is known by a number of the caller's and a generation, which is another one once another
- * file may have come to stand for that number. The one that was not used for longest is closed
- * first; whoever reads it then still holds it. Thread-safe.
+ * A file is identified by a number of the caller's and a generation, which changes when another
+ * file may have taken that number. The least recently used is closed first; a thread that reads it
+ * then still holds it. Thread-safe.
  */
 #ifndef SB_CORE_OPEN_FILES_H
 #define SB_CORE_OPEN_FILES_H
@@ -29,15 +29,17 @@ struct sb_open_slot {
 struct sb_open_files {
     pthread_mutex_t lock;
     uint64_t clock; /* counts uses */
-    size_t most;    /* slots that are used */
+    size_t most;    /* slots in use */
     struct sb_open_slot slots[SB_OPEN_FILES_MAX];
-    uint16_t hints[SB_OPEN_FILES_HINTS]; /* by number: the slot where it was last */
+    uint16_t hints[SB_OPEN_FILES_HINTS]; /* by number: the slot it was last in */
 };
 
-/* Of so many at most, which is cut to SB_OPEN_FILES_MAX. */
+/* most: how many may be open, limited to SB_OPEN_FILES_MAX. */
 void sb_open_files_begin(struct sb_open_files *files, size_t most);
-/* How many may be open where files are many: a quarter of what the process may have, but
- * SB_OPEN_FILES_FEW at least. */
+/*
+ * How many may be open where there are many files: a quarter of the limit of the process, at least
+ * SB_OPEN_FILES_FEW.
+ */
 size_t sb_open_files_many(void);
 void sb_open_files_end(struct sb_open_files *files);
 
@@ -45,7 +47,7 @@ void sb_open_files_end(struct sb_open_files *files);
 struct sb_file *sb_open_files_find(struct sb_open_files *files, uint32_t number,
                                    uint32_t generation);
 
-/* Keeps one that was opened because it was not, as a holder beside the caller. */
+/* Keeps a file that the caller has opened after a failed find; adds a holder. */
 void sb_open_files_keep(struct sb_open_files *files, uint32_t number, uint32_t generation,
                         struct sb_file *file);
 

@@ -1,6 +1,6 @@
 #include "core/permutation.h"
 
-/* What SplitMix64 adds from one number to the next. */
+/* The increment of SplitMix64. */
 #define GAMMA UINT64_C(0x9e3779b97f4a7c15)
 
 /* The output function of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
@@ -12,7 +12,7 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Where the stream of numbers for a pass begins. */
+/* The start of the number stream of a pass. */
 static uint64_t stream(uint64_t seed, uint64_t pass)
 {
     return mix(mix(seed + GAMMA) ^ (pass * GAMMA));

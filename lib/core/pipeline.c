@@ -7,16 +7,16 @@
 #include <stdlib.h>
 
 /*
- * Slots are numbered by a sequence that never wraps; number n lives in place n % count. All fields
- * but the first ones belong to the mutex. Worked and drained slots are told apart by the counters:
+ * Slots are numbered by a sequence that never wraps; number n lives in place n % count. The mutex
+ * protects all fields but the first ones. The counters distinguish worked and drained slots:
  *
  *     drained <= taken <= filled <= drained + count
  */
 
 struct place {
-    uint64_t number;       /* of the slot that it holds */
-    bool worked;           /* or failed, or given up */
-    bool turn_over;        /* or never to be taken */
+    uint64_t number;       /* of its slot */
+    bool worked;           /* or failed, or dropped */
+    bool turn_over;        /* or it will never be taken */
     pthread_cond_t turned; /* its turn has come, or the run is ending */
 };
 
@@ -36,8 +36,10 @@ struct sb_pipeline {
     uint64_t drained;
     uint64_t turn;
 
-    /* What has this number or a higher one is given up. The lowest failed slot lowers it to its own
-     * number, so that all before it take the same course as with one thread. */
+    /*
+     * Slots from this number on are dropped. The lowest failed slot lowers it to its own number, so
+     * that all before it are treated as with one thread.
+     */
     uint64_t limit;
     bool closed;
     enum sb_code code; /* why limit was lowered */
@@ -59,7 +61,7 @@ static struct place *place_of_slot(const struct sb_pipeline *p, const void *slot
     return &p->places[(size_t)((const char *)slot - p->slots) / p->slot_size];
 }
 
-/* With the mutex. Gives up everything from number on; the first reason of the lowest one stays. */
+/* With the mutex. Drops everything from number on; the reason of the lowest one is kept. */
 static void give_up(struct sb_pipeline *p, uint64_t number, enum sb_code code,
                     const struct sb_error *error)
 {
@@ -166,7 +168,7 @@ static enum step next_step(const struct sb_pipeline *p, bool more)
     return under_way ? STEP_WAIT : STEP_STOP;
 }
 
-/* The mutex is given back while fill runs. *more turns false when nothing was filled. */
+/* The mutex is released while fill runs. *more becomes false when nothing was filled. */
 static void fill_next(struct sb_pipeline *p, bool *more)
 {
     struct place *place = place_of(p, p->filled);
@@ -197,7 +199,7 @@ static void fill_next(struct sb_pipeline *p, bool *more)
     pthread_cond_signal(&p->work);
 }
 
-/* The mutex is given back while drain runs: nobody else touches a worked slot, nor `drained`. */
+/* The mutex is released while drain runs: no other thread touches a worked slot, nor `drained`. */
 static void drain_next(struct sb_pipeline *p)
 {
     struct sb_error error;

@@ -2,11 +2,12 @@
  * Work done in parallel whose results stay in order.
  *
  * The calling thread fills slots in sequence and drains them in the same sequence; worker threads
- * do the work between, in any order. Between its own parallel parts a worker may take its turn: the
- * part between sb_turn_begin and sb_turn_end runs in sequence order, one slot at a time.
+ * do the work in between, in any order. The part of a worker's work between sb_turn_begin and
+ * sb_turn_end is its turn: turns run in sequence order, one slot at a time.
  *
  * With threads == 1 (or a single slot) everything happens on the calling thread. Slots are
- * allocated by the caller, as an array of any struct; the pipeline only counts them.
+ * allocated by the caller, as an array of any struct; the pipeline knows only their number and
+ * size.
  */
 #ifndef SB_CORE_PIPELINE_H
 #define SB_CORE_PIPELINE_H
@@ -18,34 +19,36 @@
 struct sb_pipeline;
 
 struct sb_pipeline_ops {
-    /* Calling thread, in order. SB_OK: filled; SB_END: nothing more comes; else the run ends. */
+    /*
+     * Calling thread, in order. SB_OK: filled; SB_END: no more input; anything else ends the run.
+     */
     enum sb_code (*fill)(void *context, void *slot, struct sb_error *err);
 
     /*
-     * A worker. A code other than SB_OK ends the run; what concerns only this slot is recorded in
-     * the slot for drain instead. It takes its turn at most once for a slot; without one, the turn
-     * passes when it returns. turns may be NULL, which the functions below accept.
+     * A worker. A code other than SB_OK ends the run; a failure of this slot alone is recorded in
+     * the slot for drain instead. A worker takes its turn at most once for a slot; if it takes
+     * none, the turn ends when it returns. turns may be NULL, which the functions below accept.
      */
     enum sb_code (*work)(void *context, void *slot, struct sb_pipeline *turns,
                          struct sb_error *err);
 
-    /* Calling thread, in order; afterwards the slot is filled anew. */
+    /* Calling thread, in order; afterwards the slot is reused. */
     enum sb_code (*drain)(void *context, void *slot, struct sb_error *err);
 
     /*
-     * Optional. Asked before fill when finished work waits or slots are under way: nonzero when
-     * fill would have to wait for its input, so that what is done is drained first.
+     * Optional. Called before fill when finished work waits or slots are in flight: nonzero if fill
+     * would have to wait for its input, so that finished work is drained first.
      */
     int (*fill_would_wait)(void *context);
 };
 
 /*
- * Runs until fill says SB_END and everything is drained, or the first error, with `threads` workers
- * beside the calling thread (fewer where the system gives no more). An error takes the same course
- * as with one thread: what comes before the lowest slot that failed is drained, the rest is given
- * up, and that slot's error returned; work already under way is waited for. Returns SB_INTERRUPT
- * soon after sb_interrupted() becomes true. What a slot holds that was not drained is the caller's
- * to release.
+ * Runs until fill returns SB_END and everything is drained, or until the first error, with
+ * `threads` workers beside the calling thread (fewer if the system starts no more). Errors have the
+ * same effect as with one thread: slots before the lowest one that failed are drained, the rest is
+ * dropped, and that slot's error is returned; work in flight is waited for. Returns SB_INTERRUPT
+ * soon after sb_interrupted() becomes true. The caller releases the contents of slots that were not
+ * drained.
  */
 enum sb_code sb_pipeline_run(const struct sb_pipeline_ops *ops, void *context, void *slots,
                              size_t slot_size, unsigned slot_count, unsigned threads,

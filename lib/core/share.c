@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two variables of the environment that together tell a share. */
+/* Two environment variables that together determine a share. */
 struct pair {
     const char *index, *count;
-    int64_t base; /* what the first is called */
+    int64_t base; /* the index of the first share */
 };
 
 static const struct pair parallel = {"PARALLEL_SEQ", "SHARDBOX_PARTS", 1};
@@ -51,7 +51,7 @@ static enum sb_code check(struct sb_share share, const char *index, const char *
     return SB_OK;
 }
 
-/* SB_END: there is no such pair. */
+/* SB_END: the pair is not set. */
 static enum sb_code read_pair(struct sb_share *out, const struct pair *pair, struct sb_error *err)
 {
     int64_t index, count;
@@ -76,14 +76,14 @@ static bool is_set(const char *name)
     return getenv(name) != NULL;
 }
 
-/* SHARDBOX_PARTS alone is no half of a pair: it says what the total must be. */
+/* SHARDBOX_PARTS alone is not half of a pair: it is the expected total. */
 static enum sb_code read_parallel(struct sb_share *out, struct sb_error *err)
 {
     if (!is_set(parallel.index))
         return SB_END;
     if (!is_set(parallel.count))
         return sb_fail(err, SB_INVALID,
-                       "PARALLEL_SEQ is set, but GNU parallel does not tell of how many jobs: "
+                       "PARALLEL_SEQ is set, but GNU parallel does not set the number of jobs: "
                        "export SHARDBOX_PARTS=N too");
     return read_pair(out, &parallel, err);
 }
@@ -130,7 +130,7 @@ static enum sb_code read_array(struct sb_share *out, struct sb_error *err)
     return check(*out, names[0], names[4], err);
 }
 
-/* The ranks or the array, whichever of them cuts. */
+/* The ranks or the array, whichever divides the work. */
 static enum sb_code read_scheduler(struct sb_share *out, struct sb_error *err)
 {
     struct sb_share ranks = {0}, jobs = {0};
@@ -151,7 +151,7 @@ static enum sb_code read_scheduler(struct sb_share *out, struct sb_error *err)
     return out->count > 0 ? SB_OK : SB_END;
 }
 
-/* Of a job of an array that was started again by itself, the array is that job alone. */
+/* For a job of an array that was started again alone, the array consists of that job. */
 static enum sb_code check_total(struct sb_share share, struct sb_error *err)
 {
     int64_t wanted;
@@ -180,7 +180,7 @@ static enum sb_code read_environment(struct sb_share *out, struct sb_error *err)
                        "a batch script is one process: start this by srun, or in an array of jobs");
     if (code == SB_END)
         return sb_fail(err, SB_INVALID,
-                       "nothing in the environment tells which part this is: neither srun nor "
+                       "nothing in the environment says which part this is: neither srun nor "
                        "mpirun, an array of jobs or GNU parallel has started it; say it as I/N");
     return code;
 }

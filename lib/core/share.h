@@ -1,8 +1,8 @@
 /*
- * One share of a work that is cut among several processes, which know nothing of each other.
+ * One share of work that is divided among several processes, which do not communicate.
  *
- * All shares of one work are disjoint, and together they are the whole, whatever their number. Pure
- * but for sb_share_parse, which reads the environment; thread-safe.
+ * The shares are disjoint, and together they are the whole, whatever their number. Pure but for
+ * sb_share_parse, which reads the environment; thread-safe.
  */
 #ifndef SB_CORE_SHARE_H
 #define SB_CORE_SHARE_H
@@ -17,46 +17,51 @@
 
 struct sb_share {
     int64_t index; /* from 0 */
-    int64_t count; /* 0: the work is not cut */
+    int64_t count; /* 0: the work is not divided */
 };
 
 /*
- * "I/N", where I counts from 1 as for split(1) and restic; or "auto", which reads the environment:
+ * "I/N", where I counts from 1 as in split(1) and restic; or "auto", which reads the environment:
  *
- *     PARALLEL_SEQ with SHARDBOX_PARTS              GNU parallel, which tells no total (from 1)
+ *     PARALLEL_SEQ with SHARDBOX_PARTS              GNU parallel, which sets no total (from 1)
  *     OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE    Open MPI's mpirun (from 0, as those below)
  *     PMI_RANK, PMI_SIZE                            MPICH, Intel MPI, Cray
  *     SLURM_PROCID, SLURM_STEP_NUM_TASKS            srun
  *     SLURM_ARRAY_TASK_ID, _MIN, _MAX, _STEP, _COUNT  an array of jobs
  *
- * The first that is there counts: one that others start within itself comes before them, since
- * mpirun starts its daemons by srun, which leaves in them what is true of the daemons. srun is told
- * by SLURM_STEP_NUM_TASKS: a batch script has a SLURM_PROCID too, and there is only one of it.
+ * The first of these that is set counts. The order puts a launcher that others start before them:
+ * mpirun starts its daemons by srun, whose variables in them describe the daemons. srun is
+ * recognised by SLURM_STEP_NUM_TASKS, because a batch script, which runs once, has a SLURM_PROCID
+ * too.
  *
- * SB_INVALID names what is wrong: no such form, I beyond N, no variable set, half of a pair, an
- * array with gaps (so that a place in it is not known). An array of jobs with several ranks each
- * is refused, as both might be meant to cut; one rank in each is no cut. SHARDBOX_PARTS, where it
- * is set, must be the total whoever tells it: a single job of an array that is started once more
- * by itself believes that it is the whole.
+ * SB_INVALID names the problem: malformed, I above N, no variable set, half of a pair, an array
+ * with gaps (so that a position in it is unknown). An array of jobs with several ranks each is
+ * refused, as either might be meant to divide the work; one rank in each is fine. SHARDBOX_PARTS,
+ * if set, must equal the total of any of these sources: a single job of an array that is started
+ * again alone believes that it is the whole.
  */
 enum sb_code sb_share_parse(struct sb_share *out, const char *text,
                             struct sb_error *err) SB_CHECKED;
 
-/* Of `total` things in a row: a run whose length differs by at most one between the shares, and
- * that begins where the run of the share before it ends; the first ones are the longer, as those of
- * a set of bags are. All of them when the work is not cut. */
+/*
+ * Of `total` items in a row: the run of this share. Runs follow each other, and their lengths
+ * differ by at most one, the longer ones first, as those of a set of bags do. All items when the
+ * work is not divided.
+ */
 void sb_share_run(struct sb_share share, int64_t total, int64_t *first, int64_t *count);
 
-/* Of things that come one by one: is the one with this number, from 0, of the share? */
+/* Of items that come one by one: is number `number`, from 0, in the share? */
 bool sb_share_has(struct sb_share share, int64_t number);
 
 /*
- * Of things with a name: is this one of the share? By a hash of the name alone, so that whether
- * others are there makes no difference: the same as `split --ratio` with so many equal ratios.
+ * Of items with a name: is this one in the share? Decided by a hash of the name alone, so that
+ * other items make no difference: the same as `split --ratio` with as many equal ratios.
  */
 bool sb_share_has_name(struct sb_share share, const char *name, size_t size);
 
-/* Where in [0, 1) a name is, the same for ever: shardbox-split(1) says how it is computed. */
+/*
+ * The position of a name in [0, 1), which never changes: shardbox-split(1) says how it is computed.
+ */
 double sb_name_fraction(int64_t seed, const char *name, size_t size);
 
 #endif

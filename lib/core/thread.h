@@ -1,5 +1,5 @@
 /*
- * Starting threads: all that the library has are started here.
+ * Starts all threads of the library.
  */
 #ifndef SB_CORE_THREAD_H
 #define SB_CORE_THREAD_H
@@ -8,9 +8,9 @@
 #include <stdbool.h>
 
 /*
- * False, with errno, where the system gives no more threads. The new one is in the context
- * (context.h) of the calling one. It takes no SIGINT, SIGTERM or SIGHUP, so that it is the calling
- * thread whose waiting read comes back.
+ * False, with errno, where the system starts no more threads. The new one inherits the context
+ * (context.h) of the calling one. It blocks SIGINT, SIGTERM and SIGHUP, so that the signal
+ * interrupts a waiting read of the calling thread.
  */
 bool sb_thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument);
 

@@ -7,9 +7,9 @@
 #include <time.h>
 
 #define SECOND    INT64_C(1000000000)
-#define CREDIT    (SECOND / 10) /* of time that was not used */
-#define LOOK      (SECOND / 10) /* how soon a wait sees that it has to end */
-#define PIECES    8             /* in a second, at least */
+#define CREDIT    (SECOND / 10) /* of unused time */
+#define LOOK      (SECOND / 10) /* how soon a wait notices that it must end */
+#define PIECES    8             /* per second, at least */
 #define PIECE_MIN 4096
 #define PIECE_MAX (256 << 10)
 #define COST_MAX  (1e6 * 1e9) /* so that sums stay in range */
@@ -22,7 +22,7 @@ static int64_t now(void)
     return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* A clock that stands still, or cannot be read, does not make it any longer. */
+/* A clock that stops, or cannot be read, does not make the wait longer. */
 static void wait_until(int64_t time)
 {
     int64_t left, most = time - now();

@@ -11,7 +11,7 @@
 
 #define SB_SECOND INT64_C(1000000000)
 
-/* The nearest that there is; false where that is not the time itself. */
+/* The nearest value; false where it is not exact. */
 static inline bool sb_time_join(struct timespec time, int64_t *ns)
 {
     if (!__builtin_mul_overflow(time.tv_sec, SB_SECOND, ns) &&
@@ -21,7 +21,7 @@ static inline bool sb_time_join(struct timespec time, int64_t *ns)
     return false;
 }
 
-/* The same where nobody asks whether it is. */
+/* The same for callers that need not know whether it is exact. */
 static inline int64_t sb_time_ns(struct timespec time)
 {
     int64_t ns;
@@ -39,7 +39,7 @@ static inline struct timespec sb_time_split(int64_t ns)
                              .tv_nsec = ns % SB_SECOND + down * SB_SECOND};
 }
 
-/* Of a clock that nobody sets. */
+/* Of a monotonic clock. */
 static inline int64_t sb_clock_ns(void)
 {
     struct timespec now = {0};

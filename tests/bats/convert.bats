@@ -979,7 +979,7 @@ empty_is_refused() {
     local before
     before=$(find . -type f ! -name 'separate-*' -exec sha256sum {} + | sort)
     run_fail 2 bash -c '"$@" < <(:)' bash "$SHARDBOX" "$@"
-    stderr_has "is empty, and --force does not replace what is there by nothing"
+    stderr_has "is empty, and --force does not replace an existing output by nothing"
     [[ $(find . -type f ! -name 'separate-*' -exec sha256sum {} + | sort) == "$before" ]]
 }
 

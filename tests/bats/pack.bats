@@ -643,7 +643,7 @@ empty_is_refused() {
     cp a.barecat before
     cp a.barecat-shard-00000 before-shard
     run_fail 2 bash -c '"$@" < <(:)' bash "$SHARDBOX" "$@"
-    stderr_has "is empty, and --force does not replace what is there by nothing"
+    stderr_has "is empty, and --force does not replace an existing output by nothing"
     cmp a.barecat before
     cmp a.barecat-shard-00000 before-shard
 }

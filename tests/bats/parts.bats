@@ -165,7 +165,7 @@ state_of() {
     stderr_lacks 'a.txt: would be stored'
     [ ! -e r-00002-of-00003.barecat ]
     run_fail 2 env -i "$SHARDBOX" pack --part=auto q.barecat -C tree .
-    stderr_is 'shardbox pack: --part: nothing in the environment tells which part this is: neither srun nor mpirun, an array of jobs or GNU parallel has started it; say it as I/N'
+    stderr_is 'shardbox pack: --part: nothing in the environment says which part this is: neither srun nor mpirun, an array of jobs or GNU parallel has started it; say it as I/N'
 }
 
 @test "pack --part: what is no part is refused" {

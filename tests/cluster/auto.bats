@@ -50,6 +50,6 @@ nothing() {
 
 @test "whom nothing has started takes no part" {
     run_fail 2 shardbox pack --part=auto lustre/photos.barecat -C lustre/photos .
-    stderr_has 'nothing in the environment tells which part this is'
+    stderr_has 'nothing in the environment says which part this is'
     nothing
 }

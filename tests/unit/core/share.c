@@ -154,9 +154,9 @@ static void half_of_a_pair_is_named(void)
     SET("PARALLEL_SEQ", "4");
     CHECK(refuses("auto", "export SHARDBOX_PARTS=N too"));
     SET("SHARDBOX_PARTS", "4");
-    CHECK(refuses("auto", "nothing in the environment tells which part this is"));
+    CHECK(refuses("auto", "nothing in the environment says which part this is"));
     clearenv();
-    CHECK(refuses("auto", "nothing in the environment tells which part this is"));
+    CHECK(refuses("auto", "nothing in the environment says which part this is"));
 }
 
 static void nonsense_is_named(void)
