@@ -19,7 +19,7 @@ struct account {
     bool found;
 };
 
-/* By the name, or where that is NULL by the number. ERANGE: there is too little room. */
+/* By name or, if that is NULL, by number. ERANGE: the capacity is too small. */
 #ifdef STATIC_LIBC
 
 static int find_user(struct account *account, const char *name, int64_t id)
@@ -94,7 +94,7 @@ static int find_group(struct account *account, const char *name, int64_t id)
 
 #endif
 
-/* account->record is the caller's to free. */
+/* The caller frees account->record. */
 static bool find(struct account *account, enum sb_owner which, const char *name, int64_t id)
 {
     int error = ERANGE;

@@ -36,7 +36,7 @@ static bool begins_like_sqlite(const char *path)
     bool same;
     int fd;
 
-    /* A pipe is not opened: its writer would take that for its reader, and lose what it writes. */
+    /* A pipe is not opened: its writer would see a reader, and lose what it writes. */
     if (stat(path, &st) || !S_ISREG(st.st_mode))
         return false;
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -59,7 +59,7 @@ bool sb_archive_looks_like(const char *path)
     return looks;
 }
 
-/* SB_NOENT of an archive of which something else is there. */
+/* SB_NOENT for an archive with left-over files of its name. */
 static enum sb_code explain_missing(const struct sb_archive *archive, struct sb_error *err)
 {
     char *part = NULL, *unfinished = NULL;
@@ -96,8 +96,8 @@ static enum sb_code find_index(struct sb_archive *archive, struct sb_error *err)
 }
 
 /*
- * While shards wait for their final names, the row holds the base name under which they stand. Any
- * other value would send us to files elsewhere.
+ * While shards wait for their final names, the row holds the base of their temporary names. Any
+ * other value would refer to files elsewhere.
  */
 static enum sb_code read_renaming(struct sb_archive *archive, struct sb_placing *placing,
                                   struct sb_error *err)
@@ -160,8 +160,8 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 }
 
 /*
- * SQLite's own descriptor: of a second one the close would drop all locks that this process has on
- * the index. The file that was found before it was opened is that of the name now.
+ * Uses SQLite's own descriptor: closing a second one would drop all locks that this process has on
+ * the index. Verifies that the file that was found before the opening still has that name.
  */
 static enum sb_code open_header(struct sb_archive *archive, struct sb_error *err)
 {
@@ -177,7 +177,7 @@ static enum sb_code open_header(struct sb_archive *archive, struct sb_error *err
     return SB_OK;
 }
 
-/* Opens the database at index_path and looks at all that does not change with its rows. */
+/* Opens the database at index_path and reads all that does not change with its rows. */
 static enum sb_code connect(struct sb_archive *archive, struct sb_error *err)
 {
     enum sb_code code;
@@ -254,7 +254,7 @@ enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archi
     return SB_OK;
 }
 
-/* Of a connection that is not opened here. */
+/* For a connection that was not opened here. */
 static enum sb_code name_adopted(struct sb_archive *archive, const char *path,
                                  const char *index_path, struct sb_error *err)
 {
@@ -434,7 +434,7 @@ static enum sb_code look_up_row(struct sb_archive *archive, bool dir, const char
     return code;
 }
 
-/* A directory that only what is below it tells of. */
+/* A directory without a row, known only from what is below it. */
 static enum sb_code look_up_implied(struct sb_archive *archive, const char *path, size_t size,
                                     struct sb_entry *entry, struct sb_error *err)
 {
@@ -505,7 +505,7 @@ enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out, s
     sqlite3_free(sql);
     if (code)
         return code;
-    /* A row that makes no sense is for verify to tell. */
+    /* verify reports a row that makes no sense. */
     if (!sb_archive_is_adopted(archive) &&
         sb_shard_count_stated(archive->db, archive->path, &stated, &ignored))
         stated = -1;

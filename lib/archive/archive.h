@@ -1,12 +1,12 @@
 /*
  * Reading a Barecat archive: an SQLite index over shard files.
  *
- * Format facts are in man/shardbox-archive.5. Nothing in an archive is trusted: the schema is held
- * against an allow-list before any query runs, every row's types and ranges are checked, triggers
- * and views never run.
+ * Format facts are in man/shardbox-archive.5. Nothing in an archive is trusted: the schema is
+ * checked against an allow-list before any query runs, types and ranges of every row are checked,
+ * and triggers and views never run.
  *
- * A struct sb_archive and its cursors belong to one thread; struct sb_shards may be shared.
- * No lock is held between calls: cursors fetch rows in batches, by key.
+ * A struct sb_archive and its cursors belong to one thread; struct sb_shards may be shared. No lock
+ * is held between calls: cursors fetch rows in batches, by key.
  */
 #ifndef SB_ARCHIVE_ARCHIVE_H
 #define SB_ARCHIVE_ARCHIVE_H
@@ -22,36 +22,36 @@ struct sb_shards;
 struct stat;
 
 enum sb_schema {
-    SB_SCHEMA_OLD, /* files and directories, no config, before versions */
-    SB_SCHEMA_02,  /* 0.1 and 0.2: faulty triggers, index beside the name */
+    SB_SCHEMA_OLD, /* files and directories, no config; before schema versions existed */
+    SB_SCHEMA_02,  /* 0.1 and 0.2: faulty triggers; the index is in a file of its own */
     SB_SCHEMA_03,
-    SB_SCHEMA_NEWER, /* a minor version that we read but never write */
+    SB_SCHEMA_NEWER, /* a minor version that can be read but is never written */
 };
 
-/* Looks whether path (or path-sqlite-index) is an SQLite file; says nothing of its schema. */
+/* Is path (or path-sqlite-index) an SQLite file? Its schema is not checked. */
 bool sb_archive_looks_like(const char *path);
 
 /*
- * Opens for reading. Errors: SB_NOENT (says so when an interrupted pack left PATH.new), SB_FORMAT
- * (not an archive, or a schema that must not be trusted), SB_LOCKED, SB_DAMAGED, SB_SYSTEM. A hot
- * journal is rolled back where the index can be written, else the open fails. A WAL-mode index is
- * read in place, also from a read-only directory when it has no left-over WAL. Where locks do not
- * work it is read without.
+ * Opens for reading. Errors: SB_NOENT (the message says if an interrupted pack left PATH.new),
+ * SB_FORMAT (not an archive, or a schema that must not be trusted), SB_LOCKED, SB_DAMAGED,
+ * SB_SYSTEM. A hot journal is rolled back if the index can be written, else the open fails. A
+ * WAL-mode index is read in place, also from a read-only directory if it has no left-over WAL. On a
+ * file system without locks it is read without them.
  */
 enum sb_code sb_archive_open(struct sb_archive **out, const char *path,
                              struct sb_error *err) SB_CHECKED;
 
 void sb_archive_free(struct sb_archive *archive);
 
-/* Gives back the memory that its rows were read through; they can still be read. */
+/* Releases the memory of its page cache; rows can still be read. */
 void sb_archive_shrink(struct sb_archive *archive);
 
 /*
- * An archive over a connection of the caller's own making, whose bytes come from `bytes` (bytes.h).
- * The connection has the tables files and dirs with the columns of schema 0.3 that sb_entry shows,
- * an index SB_ADOPTED_FILES on files (path) and SB_ADOPTED_DIRS on dirs (path). Its schema is not
- * vetted; rows are checked as ever. name stands for the path in messages. Takes db and bytes, also
- * when it fails.
+ * An archive over a connection that the caller has made, with bytes from `bytes` (bytes.h). The
+ * connection has tables files and dirs with the columns of schema 0.3 that are in sb_entry, an
+ * index SB_ADOPTED_FILES on files (path) and SB_ADOPTED_DIRS on dirs (path). Its schema is not
+ * vetted; rows are checked as always. name replaces the path in messages. Takes over db and bytes,
+ * also on failure.
  */
 #define SB_ADOPTED_FILES "idx_files_path"
 #define SB_ADOPTED_DIRS  "idx_dirs_path"
@@ -60,10 +60,10 @@ enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const
 bool sb_archive_is_adopted(const struct sb_archive *archive);
 
 /*
- * An archive over such a connection whose rows were taken from `whole`, when its generation (see
- * below) was this or later: some of them, so that what reads an archive reads a part of one. Bytes,
- * path and generation are those of whole, and so is whether it counts as adopted. whole is open as
- * long. Takes db, also when it fails.
+ * An archive over such a connection, whose rows are some of those of `whole`, read at this
+ * generation (see below) or later: so code that reads an archive can read a part of one. Bytes,
+ * path, generation and sb_archive_is_adopted are those of whole, which must be open as long. Takes
+ * over db, also on failure.
  */
 enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
                                struct sb_archive *whole, uint32_t generation,
@@ -71,55 +71,57 @@ enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
 
 const char *sb_archive_path(const struct sb_archive *archive); /* as given */
 const char *
-sb_archive_index_path(const struct sb_archive *archive); /* the SQLite file, absolute;
-                                                            of an adopted one the name */
+sb_archive_index_path(const struct sb_archive
+                          *archive); /* the SQLite file, absolute; of an adopted archive its name */
 
-/* The index file as it was opened; of an adopted archive, the file that shard 0 is. */
+/* The index file, as of the opening; of an adopted archive, the file that is shard 0. */
 const struct stat *sb_archive_index_stat(const struct sb_archive *archive);
 
 enum sb_schema sb_archive_schema(const struct sb_archive *archive);
 void sb_archive_version(const struct sb_archive *archive, int *major, int *minor);
 
-/* Is it read without locks, as they do not work where it is? And the word for it to the user. */
+/* Is it read without locks, because they do not work there? And the words for the user. */
 bool sb_archive_is_unlocked(const struct sb_archive *archive);
 #define SB_UNLOCKED_NOTE "read without locks, which do not work here"
 
-/* The SQLite connection, for queries of the rooms above (read-only). */
+/* The SQLite connection, for queries of the layers above (read-only). */
 struct sqlite3 *sb_archive_database(struct sb_archive *archive);
 
 /*
- * A number that changes with every commit to the index, whoever makes it; any thread may ask. A
- * writer that moves files overwrites their old places only after the commit that gives them new
- * ones: bytes that were read are those of a row as long as this is still its entry.generation.
- * See content.h. Of an index in WAL mode, and an adopted archive, it tells nothing.
+ * A number that changes with every commit to the index, by any program; any thread may call this. A
+ * writer that moves files overwrites their old places only after the commit of the new ones: bytes
+ * that were read belong to a row if this still equals its entry.generation. See content.h. Means
+ * nothing for an index in WAL mode or an adopted archive.
  */
 uint32_t sb_archive_generation(const struct sb_archive *archive);
 
-/* SB_CHANGED when another index was renamed over the one that is open. Ask before calling bytes
- * damaged; any thread may. */
+/*
+ * SB_CHANGED if another index was renamed over the open one. Call it before reporting bytes as
+ * damaged; any thread may.
+ */
 enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
 
 /*
- * May bytes that no checksum vouches for be others than those of a row of this generation? To be
- * asked after they were read: the index was written since, or another one stands in its place,
- * whose shards take the names of the old ones. Any thread may.
+ * May bytes without a checksum belong to something else than a row of this generation? To be called
+ * after reading them. True if the index was written since, or replaced by another index, whose
+ * shards take the names of the old ones. Any thread may call it.
  */
 bool sb_archive_has_moved(const struct sb_archive *archive, uint32_t generation);
 
 /*
- * Looks up one name, a file or else a directory. A directory that has no row but has something
- * below it is found too (has = 0, statistics 0). SB_NOENT without text when it is not there. A row
- * that cannot be used is SB_OK with entry->defect. The entry's strings live until the next call on
- * this archive.
+ * Looks up one name: a file or else a directory. A directory that has no row but has something
+ * below it is found too (has = 0, statistics 0). SB_NOENT without text if there is none. An
+ * unusable row is SB_OK with entry->defect. The entry's strings live until the next call on this
+ * archive.
  */
 enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, size_t size,
                                struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
 
 /*
- * Between these, look-ups share one read transaction (and its lock): for a batch of look-ups
- * without waiting in between. Each call of begin that was SB_OK needs its end, which takes how it
- * went, and the error of that, and gives it back: or SB_CHANGED where the index is read without
- * locks and another process was writing it meanwhile. What was read then is not to be used.
+ * Look-ups between these calls share one read transaction (and its lock): for a batch of look-ups
+ * without waiting in between. Each begin that returned SB_OK needs an end, which takes the code and
+ * error of the work, and returns the code. It returns SB_CHANGED instead if the index is read
+ * without locks and another process was writing meanwhile: then what was read must not be used.
  */
 enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_archive_end(struct sb_archive *archive, enum sb_code code,
@@ -134,31 +136,31 @@ struct sb_query {
     enum sb_order order;
     bool files;   /* files and links */
     bool dirs;    /* directories; SB_BY_PATH only */
-    bool shallow; /* SB_BY_PATH only: just the direct children of `under`; directories without a row
-                     are found too. Takes time proportional to the children. */
-    bool names_only;    /* SB_BY_PATH only: just path and type, a link's being SB_FILE; much faster
-                           where nothing else is wanted */
+    bool shallow; /* SB_BY_PATH only: only direct children of `under`, including directories without
+                     a row. Takes time proportional to the children. */
+    bool names_only;    /* SB_BY_PATH only: only path and type (SB_FILE for a link); much faster */
     const char *prefix; /* SB_BY_PATH, not shallow: names that begin with these bytes, instead of
                            `under`; NULL for none */
-    bool recorded;      /* shallow only: leave out directories that have no row, so that files need
-                           not be looked through for them */
-    const char *after;  /* SB_BY_PATH only, not with `under` or `prefix` unless shallow: names that
-                           come after this one (shallow: of children); NULL for all */
-    const char *under;  /* SB_BY_PATH only: what is below this directory, itself excluded; "" or
-                           NULL: everything, the root row excluded */
-    uint32_t shard_first; /* SB_BY_ADDRESS only: this shard ... */
-    uint32_t shard_last;  /* ... to this one; 0, 0 is read as "all" when all_shards is set */
+    bool recorded;      /* shallow only: omit directories without a row, so that files need not be
+                           scanned for them */
+    const char *after;  /* SB_BY_PATH only, not with `under` or `prefix` unless shallow: names after
+                           this one (shallow: of children); NULL for all */
+    const char *under; /* SB_BY_PATH only: what is below this directory, without itself; "" or NULL:
+                          everything but the root row */
+    uint32_t shard_first; /* SB_BY_ADDRESS only: from this shard ... */
+    uint32_t shard_last;  /* ... to this one; both ignored with all_shards */
     bool all_shards;
-    int64_t offset_first; /* SB_BY_ADDRESS only, where the index has one by address (see below) and
-                             shard_first is shard_last: extents that begin here or behind, ... */
-    int64_t offset_end;   /* ... and before this; 0: read as "all". Files that are moved meanwhile
-                             are not looked for, so that it takes time by what is there alone */
-    bool steady; /* SB_BY_ADDRESS only: SB_CHANGED as soon as the index does. Else files that were
-                    moved meanwhile come last, in no order, so that each comes once; but one that
-                    was replaced by another of its name may come as both. */
+    int64_t offset_first; /* SB_BY_ADDRESS only, if sb_archive_is_addressed and shard_first is
+                             shard_last: extents that begin here or later, ... */
+    int64_t
+        offset_end; /* ... and before this; 0: all. Files that are moved meanwhile are not searched
+                       for, so that it takes time proportional to the rows of the range */
+    bool steady;    /* SB_BY_ADDRESS only: SB_CHANGED as soon as the index changes. Otherwise files
+                       that were moved meanwhile come last, unordered, so that each comes once; but a
+                       file that was replaced by another of its name may come as both. */
 };
 
-/* Has the index one by address? Else each cursor by address begins by sorting all files. */
+/* Has it an index by address? Otherwise each cursor by address begins by sorting all files. */
 bool sb_archive_is_addressed(const struct sb_archive *archive);
 
 struct sb_cursor;
@@ -173,7 +175,7 @@ void sb_cursor_free(struct sb_cursor *cursor);
 enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry,
                             struct sb_error *err) SB_CHECKED;
 
-/* How many shards are its own (shardcount.h), by the rows that can be used; 0 without files. */
+/* The number of the archive's own shards (shardcount.h), by the usable rows; 0 without files. */
 enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out,
                                     struct sb_error *err) SB_CHECKED;
 

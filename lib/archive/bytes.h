@@ -1,10 +1,10 @@
 /*
- * Where the bytes of an archive lie when its index was made over something else than shard files: a
- * tar, a zip (store/catalog.h).
+ * The bytes of an archive whose index was made over something else than shard files: a tar, a zip
+ * (store/catalog.h).
  *
- * Rows name them by shard and offset as ever. What is at shard 0 are bytes of that other file, at
- * their offset there; what lies in no file as it is (compressed, or in pieces) has the number
- * SB_SHARD_APART, and an offset that means nothing to anybody else.
+ * Rows refer to them by shard and offset, as always. Shard 0 is the other file, with its offsets.
+ * Content that is not a plain range of that file (compressed, or in pieces) has the number
+ * SB_SHARD_APART, and an offset with a meaning only here.
  */
 #ifndef SB_ARCHIVE_BYTES_H
 #define SB_ARCHIVE_BYTES_H
@@ -20,7 +20,7 @@
 
 struct sb_bytes;
 
-/* As the functions of shards.h of the same names; all but free may be called from any thread. */
+/* As the functions of the same names in shards.h; all but free may be called from any thread. */
 struct sb_bytes_ops {
     void (*free)(struct sb_bytes *bytes);
     enum sb_code (*read)(struct sb_bytes *bytes, uint32_t shard, int64_t offset, void *data,
@@ -32,7 +32,7 @@ struct sb_bytes_ops {
     enum sb_code (*path)(struct sb_bytes *bytes, uint32_t shard, struct sb_buf *out);
 };
 
-/* What each kind begins with. */
+/* The first member of each implementation. */
 struct sb_bytes {
     const struct sb_bytes_ops *ops;
 };

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Read at once. Larger saves nothing, and leaves the cache of a core before its CRC is computed. */
+/*
+ * Read at once. More would be no faster, and drop out of a core's cache before its CRC is computed.
+ */
 #define RUN_BYTES ((int64_t)512 << 10)
 
 /* A hole that is cheaper to read than to seek over. */
@@ -21,16 +23,16 @@
 
 /* An extent, or a part of a long one, within a run. */
 struct piece {
-    struct sb_checksum_extent extent; /* its name is at name_at in the run's names */
+    struct sb_checksum_extent extent; /* its name is at name_at of the run's names */
     size_t name_at;
     int64_t offset; /* of this part */
     int64_t size;
-    bool hole; /* nothing is read of it, and it is alone in its run */
+    bool hole; /* nothing is read for it, and it is alone in its run */
     uint32_t crc;
     enum sb_code code; /* why it could not be read */
 };
 
-/* Neighbouring pieces of one shard, read together: what a slot of the pipeline holds. */
+/* Neighbouring pieces of one shard, read together: one slot of the pipeline. */
 struct run {
     uint32_t shard;
     int64_t offset;
@@ -53,7 +55,7 @@ struct job {
     bool ended;
     struct sb_buf name;
 
-    /* What the parts so far of a long extent add up to. */
+    /* The checksum of a long extent's parts so far. */
     uint32_t crc;
     bool part_failed;
 };
@@ -173,7 +175,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     }
 }
 
-/* One that cannot be read must not take its neighbours along. */
+/* Reads each piece by itself, so that one that cannot be read does not spoil its neighbours. */
 static void read_apart(struct job *job, struct run *run)
 {
     bool failed = false;

@@ -1,9 +1,9 @@
 /*
  * CRC32C of many extents, on several threads.
  *
- * Extents come from `next` and go to `done` in the same order, both on the calling thread. Those
- * that lie side by side in a shard are read together, and long ones in parts, so that reads are few
- * and memory is bounded. Fastest in order of address.
+ * Extents come from `next` and go to `done` in the same order, both on the calling thread. Adjacent
+ * extents of a shard are read together, and long ones in parts, so that reads are few and memory is
+ * bounded. Fastest in order of address.
  */
 #ifndef SB_ARCHIVE_CHECKSUM_H
 #define SB_ARCHIVE_CHECKSUM_H
@@ -19,7 +19,7 @@ struct sb_checksum_extent {
     int64_t offset;
     int64_t size; /* more than 0; offset + size fits */
 
-    /* The caller's, handed through: a name (copied) and two numbers. */
+    /* Passed through for the caller: a name (copied) and two numbers. */
     const char *name;
     size_t name_size;
     int64_t id;
@@ -32,16 +32,19 @@ struct sb_checksum_ops {
 
     /*
      * failure is NULL, or why the bytes could not be read (SB_DAMAGED: the shard ends before them);
-     * then crc means nothing.
+     * then crc is undefined.
      */
     enum sb_code (*done)(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
                          const struct sb_error *failure, struct sb_error *err);
 
-    /* Optional: so many bytes more were passed, for progress within long extents. */
+    /* Optional: `size` more bytes were processed, for progress within long extents. */
     void (*passed)(void *context, int64_t size);
 };
 
-/* A code from next or done other than SB_OK (and SB_END) ends it; SB_INTERRUPT after a signal. */
+/*
+ * Ends at the first code from next or done other than SB_OK and SB_END; SB_INTERRUPT after a
+ * signal.
+ */
 enum sb_code sb_checksum(struct sb_shards *shards, const struct sb_checksum_ops *ops, void *context,
                          unsigned threads, struct sb_error *err) SB_CHECKED;
 

@@ -1,8 +1,8 @@
 /*
  * Rows of an index's table config: a key with a text, a number, or both.
  *
- * The keys below are all that shardbox writes, and shardbox-archive(5) says what each means. Only
- * the first four are Barecat's too. The database has the table, as from schema 0.1 on. Belongs to
+ * These are all keys that shardbox writes; shardbox-archive(5) defines each. Only the first four
+ * are Barecat's too. The database must have the table, as all have from schema 0.1 on. Belongs to
  * the thread of the connection.
  */
 #ifndef SB_ARCHIVE_CONFIG_H
@@ -20,32 +20,33 @@ struct sqlite3;
 #define SB_CONFIG_SCHEMA_MAJOR "schema_version_major"
 #define SB_CONFIG_SCHEMA_MINOR "schema_version_minor"
 
-#define SB_CONFIG_SHARD_PREFIX  "shardbox_shard_prefix"  /* shards to be renamed: pending.h */
-#define SB_CONFIG_SHARD_COUNT   "shardbox_shard_count"   /* shards that are its own: shardcount.h */
+#define SB_CONFIG_SHARD_PREFIX "shardbox_shard_prefix" /* shards to be renamed: pending.h */
+#define SB_CONFIG_SHARD_COUNT                                                                      \
+    "shardbox_shard_count" /* shards that are the archive's own: shardcount.h */
 #define SB_CONFIG_RENUMBER      "shardbox_renumber"      /* shards to be renumbered: renumber.h */
 #define SB_CONFIG_CHECKSUMS_DUE "shardbox_checksums_due" /* 1 until upgrade has computed them */
 
-/* Of several rows, how their keys begin. */
-#define SB_CONFIG_PROGRESS "shardbox_progress_" /* how far a run has come: progress.h */
+/* Prefixes of the keys of several rows. */
+#define SB_CONFIG_PROGRESS "shardbox_progress_" /* progress of a run: progress.h */
 #define SB_CONFIG_SOURCE   "shardbox_source_"   /* what a shard is linked to: linked.h */
-#define SB_CONFIG_USER     "shardbox_user_"     /* what an owner is called: owner_names.h */
+#define SB_CONFIG_USER     "shardbox_user_"     /* name of an owner: owner_names.h */
 #define SB_CONFIG_GROUP    "shardbox_group_"
 
-/* {0} is no row. */
+/* {0}: no row. */
 struct sb_config_row {
     bool there;
     bool is_number; /* value_int is an integer */
-    int64_t number; /* else 0, or what SQLite makes of it */
-    char *text;     /* value_text; NULL where that is */
+    int64_t number; /* else 0, or SQLite's conversion of the value */
+    char *text;     /* value_text; NULL if that is NULL */
 };
 
 void sb_config_release(struct sb_config_row *row);
 
-/* SB_OK also without a row. *row is the caller's to release, after an error too. */
+/* SB_OK also without a row. The caller releases *row, also after an error. */
 enum sb_code sb_config_get(struct sqlite3 *db, const char *key, struct sb_config_row *row,
                            struct sb_error *err) SB_CHECKED;
 
-/* The number alone; `absent` without the row, or where it has none. */
+/* Only the number; `absent` without the row, or if it has no number. */
 enum sb_code sb_config_number(struct sqlite3 *db, const char *key, int64_t absent, int64_t *out,
                               struct sb_error *err) SB_CHECKED;
 

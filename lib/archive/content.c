@@ -11,16 +11,18 @@
 
 #define BLOCK_BYTES ((int64_t)1 << 20)
 
-/* Commits that a file is followed through for the sake of one read: far more than can come between
- * two look-ups of a file that is read at once. */
+/*
+ * How many commits a single read may follow a moving file through: far more than can occur between
+ * two look-ups of a file that is read at once.
+ */
 #define FOLLOWED_MOST 32
 
 struct sb_content {
     struct sb_archive *archive;
     struct sb_shards *shards;
-    struct sb_shards *own_shards; /* NULL: shards are the caller's */
+    struct sb_shards *own_shards; /* NULL: the caller owns the shards */
     pthread_mutex_t lock;
-    struct sb_archive *twin; /* under the lock; made when first needed */
+    struct sb_archive *twin; /* under the lock; made on first use */
 };
 
 enum sb_code sb_content_open(struct sb_content **out, struct sb_archive *archive,
@@ -105,15 +107,16 @@ static bool is_same_content(const struct sb_entry *a, const struct sb_entry *b)
            (!(both & SB_HAS_MTIME) || a->mtime_ns == b->mtime_ns);
 }
 
-/* Is it an error that wrong or old addresses can lead to? */
+/* Can wrong or outdated addresses cause this error? */
 static bool may_have_moved(const struct sb_error *err)
 {
     return err->code == SB_DAMAGED || err->code == SB_NOENT || err->code == SB_FORMAT;
 }
 
 /*
- * After a read that failed, or whose bytes may be of another file by now. SB_OK: the entry has been
- * looked up again, and it is worth reading once more. *err is kept where it tells the truth.
+ * After a read that failed, or whose bytes may by now be another file's. SB_OK: the entry has been
+ * looked up again, and a second read is worthwhile. Otherwise *err is kept if it is the true
+ * reason.
  */
 static enum sb_code follow(struct sb_content *content, struct sb_entry *entry, enum sb_code failed,
                            unsigned followed, struct sb_error *err)
@@ -166,8 +169,10 @@ enum sb_code sb_content_read(struct sb_content *content, struct sb_entry *entry,
     }
 }
 
-/* May what was read of it be another file's? A whole one that is checked shows itself if the
- * archive was replaced. */
+/*
+ * May the bytes be another file's? The checksum of a whole file shows that even if the archive was
+ * replaced.
+ */
 static bool is_doubtful(const struct sb_content *content, const struct sb_entry *entry,
                         bool checked)
 {
@@ -217,8 +222,9 @@ static int64_t trailing_zeros(const char *data, int64_t size)
 }
 
 /*
- * A file's blocks lie askew over those of its shard, so that data there may begin and end with
- * zeros which are a hole's. They go to the hole, as far as they are whole blocks of the file.
+ * A file's blocks are not aligned with those of its shard, so that data there may begin and end
+ * with zeros that belong to a hole. They are added to the hole where they are whole blocks of the
+ * file.
  */
 static void widen_hole(struct part *part)
 {
@@ -245,8 +251,8 @@ static void widen_hole(struct part *part)
 }
 
 /*
- * Reads the part at `at`, of at most so many bytes, and goes where the file goes. `checked`: the
- * whole will be. sparse: it may be a hole.
+ * Reads the part at `at`, of at most `most` bytes, following the file if it moves. `checked`: all
+ * of the file will be checked. sparse: the part may be a hole.
  */
 static enum sb_code read_part(struct sb_content *content, struct sb_entry *entry, bool checked,
                               bool sparse, int64_t most, struct part *part, struct sb_error *err)
@@ -276,7 +282,7 @@ static enum sb_code read_part(struct sb_content *content, struct sb_entry *entry
     }
 }
 
-/* The last word on a sum that is wrong; where nothing tells that the index moved, the row does. */
+/* The final result for a wrong checksum: if the change counter has not moved, the row decides. */
 static enum sb_code fail_sum(struct sb_content *content, struct sb_entry *entry, uint32_t crc,
                              uint32_t expected, struct sb_error *err)
 {

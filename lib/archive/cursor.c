@@ -11,21 +11,21 @@
 #include <string.h>
 
 /*
- * Half of the rows of the first batch. Who asks for files wants them all; who asks for directories
- * often wants the next one.
+ * Half of the rows of the first batch. A caller that reads files usually needs all of them; one
+ * that reads directories often needs only the next one.
  */
 #define FIRST_OF_ALL  128
 #define FIRST_OF_DIRS 4
 
-/* Half of those of an address range, which are few. */
+/* Half of those of an address range, which has few. */
 #define FIRST_OF_RANGE 256
 
-/* Rows looked at in one read transaction, however few of them are wanted. */
+/* Rows read in one read transaction, however few of them match. */
 #define SCAN_MOST 16384
 
 /*
- * Behind those in order come, by row number: files that were moved meanwhile to where the scan had
- * been, and rows whose sort key is of another type, which stand outside the order.
+ * After the rows in order follow, by row number: files that were moved meanwhile to positions
+ * already scanned, and rows whose sort key has another type, which have no place in the order.
  */
 enum phase { IN_ORDER, MOVED_FILES, ODD_FILES, ODD_DIRS, AT_END };
 
@@ -40,9 +40,9 @@ struct sb_cursor {
     enum sb_order order;
     bool shallow;
     bool files, dirs;
-    bool everything; /* the whole archive: odd rows belong to it */
+    bool everything; /* the whole archive: includes odd rows */
     enum phase phase;
-    int64_t row; /* last row number, in the phases of odd rows and when sorted */
+    int64_t row; /* last row number, in the phases of odd rows and if sorted */
     struct sb_rows batch;
     size_t scanned; /* rows, for this batch */
 
@@ -57,12 +57,12 @@ struct sb_cursor {
     bool steady;
     bool begun;
     uint32_t generation; /* of the index, when the scan began */
-    bool moved;          /* it was another one since */
+    bool moved;          /* it has changed since */
     struct sb_rowset given;
-    bool sorted; /* no index: a temporary table stands in */
+    bool sorted; /* no index: a temporary table is used */
     bool all_shards;
     uint32_t shard_first, shard_last;
-    bool ranged; /* offsets of one shard: what is moved is not looked for */
+    bool ranged; /* offsets of one shard: moved files are not searched for */
     int64_t offset_end;
 };
 
@@ -78,7 +78,7 @@ void sb_cursor_free(struct sb_cursor *cursor)
     free(cursor);
 }
 
-/* The least text greater than all that begin with these bytes; empty where there is none. */
+/* The smallest text greater than all that begin with these bytes; empty if there is none. */
 static enum sb_code end_of_prefix(struct sb_buf *out, const char *prefix)
 {
     size_t size = strlen(prefix);
@@ -114,7 +114,7 @@ static enum sb_code set_range(struct sb_stream *stream, const struct sb_query *q
             sb_buf_set(&stream->delivered, query->after, strlen(query->after)))
             return SB_NOMEM;
     } else if (!*under && stream->is_dir && sb_buf_add_char(&stream->low, '\0')) {
-        /* The root's own row is left out: what comes behind the empty text is all but that. */
+        /* The root's own row is omitted: all after the empty text is all but that. */
         return SB_NOMEM;
     }
     return SB_OK;
@@ -137,7 +137,7 @@ static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query
         if (set_range(&cursor->streams[i], query))
             return sb_fail_memory(err);
     }
-    /* Files are looked through for directories too, when those without a row are wanted. */
+    /* Files are also scanned for directories if those without a row are included. */
     files->names_only = query->names_only || !query->files;
     files->done = !query->files && !(query->shallow && files->implied_wanted);
     dirs->done = !query->dirs;
@@ -145,7 +145,7 @@ static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query
     return SB_OK;
 }
 
-/* Sorts once, in temporary storage, what an index would have held. */
+/* Sorts once, in temporary storage, in place of a missing index. */
 static enum sb_code make_sorted(struct sb_archive *archive, struct sb_error *err)
 {
     enum sb_code code;
@@ -217,7 +217,7 @@ static bool is_used_up(const struct sb_stream *stream)
     return stream->batch.at == stream->batch.count && !stream->done;
 }
 
-/* One transaction for both streams: its locks cost more than a batch of a small directory. */
+/* One transaction for both streams: its locks cost more than reading a small directory. */
 static enum sb_code refill(struct sb_cursor *cursor, struct sb_error *err)
 {
     enum sb_code code;
@@ -256,7 +256,7 @@ static void deliver(struct sb_rows *batch, struct sb_row *row, struct sb_entry *
     batch->at++;
 }
 
-/* Was this directory just delivered with its row? Then what implies it says nothing new. */
+/* Was this directory just delivered with its row? Then an implied one is a duplicate. */
 static bool already_reported(struct sb_cursor *cursor, const struct sb_row *row,
                              const struct sb_entry *entry)
 {
@@ -265,7 +265,7 @@ static bool already_reported(struct sb_cursor *cursor, const struct sb_row *row,
                             cursor->last_dir.size) == 0;
 }
 
-/* Both streams, whole paths compared: within one directory that is the order of names too. */
+/* Compares whole paths of both streams: within one directory that is the order of names too. */
 static enum sb_code next_in_order(struct sb_cursor *cursor, struct sb_entry *entry,
                                   struct sb_error *err)
 {
@@ -318,8 +318,8 @@ static enum sb_code add_row(struct sb_cursor *cursor, sqlite3_stmt *row, bool is
 }
 
 /*
- * Asked while a row, or the end, is at hand: what was read so far may be of another state of the
- * index. Then it must be known which files were given.
+ * Called while a row, or the end, is current: rows read so far may be of another state of the
+ * index. Then the cursor must know which files it has delivered.
  */
 static enum sb_code see_state(struct sb_cursor *cursor, struct sb_error *err)
 {
@@ -339,7 +339,7 @@ static enum sb_code see_state(struct sb_cursor *cursor, struct sb_error *err)
                    sb_archive_path(archive));
 }
 
-/* Adds a row with an address, unless it was given already. */
+/* Adds a row with an address, unless it was delivered already. */
 static enum sb_code add_once(struct sb_cursor *cursor, sqlite3_stmt *row, struct sb_error *err)
 {
     int64_t number = sqlite3_column_int64(row, SB_ROW_NUMBER);
@@ -366,7 +366,7 @@ static enum sb_code add_moved(struct sb_cursor *cursor, sqlite3_stmt *row, struc
     return add_once(cursor, row, err);
 }
 
-/* Rows in order of row number; those that were not looked for in range are passed over. */
+/* Rows in order of row number; skips those that the ordered scan did not exclude. */
 static enum sb_code fill_by_row(struct sb_cursor *cursor, enum sb_statement which, bool is_dir,
                                 struct sb_error *err)
 {
@@ -395,7 +395,7 @@ static enum sb_code fill_by_row(struct sb_cursor *cursor, enum sb_statement whic
     return code;
 }
 
-/* One yes or no of a statement without parameters. */
+/* A single boolean from a statement without parameters. */
 static enum sb_code read_flag(struct sb_cursor *cursor, enum sb_statement which, bool *out,
                               struct sb_error *err)
 {
@@ -409,7 +409,7 @@ static enum sb_code read_flag(struct sb_cursor *cursor, enum sb_statement which,
     return code;
 }
 
-/* Which phase comes after this one? Those without rows cost a look at both ends of an index. */
+/* The phase after this one. A phase without rows is recognised by reading both ends of an index. */
 static enum sb_code next_phase(struct sb_cursor *cursor, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -435,7 +435,7 @@ static enum sb_code next_phase(struct sb_cursor *cursor, struct sb_error *err)
     return code;
 }
 
-/* Fetches what comes next in one read transaction; an empty batch at the end. */
+/* Fetches the next batch in one read transaction; an empty batch at the end. */
 static enum sb_code fill_batch(struct sb_cursor *cursor,
                                enum sb_code (*fill)(struct sb_cursor *, struct sb_error *),
                                struct sb_error *err)
@@ -497,7 +497,7 @@ static bool is_past(const struct sb_cursor *cursor, const struct address_key *ke
     return key->shard > cursor->shard_last || (cursor->ranged && key->offset >= cursor->offset_end);
 }
 
-/* *past is set behind the last address that is wanted. */
+/* *past is set after the last address in range. */
 static enum sb_code take_address(struct sb_cursor *cursor, sqlite3_stmt *row, bool *past,
                                  struct sb_error *err)
 {
@@ -523,7 +523,7 @@ static enum sb_code take_address(struct sb_cursor *cursor, sqlite3_stmt *row, bo
     return add_once(cursor, row, err);
 }
 
-/* Rows at the key's address behind its row number, or rows at greater addresses. */
+/* Rows at the key's address with a greater row number, or rows at greater addresses. */
 static enum sb_code scan_addresses(struct sb_cursor *cursor, enum sb_statement which, bool *ended,
                                    struct sb_error *err)
 {
@@ -555,7 +555,7 @@ static enum sb_code fill_by_address(struct sb_cursor *cursor, struct sb_error *e
 
     if (cursor->sorted)
         return fill_by_row(cursor, SB_ADDRESS_SORTED, false, err);
-    /* NULL sorts before every number, so the scan begins behind it. */
+    /* NULL sorts before every number, so the scan begins after it. */
     if (cursor->all_shards && cursor->key.shard == INT64_MIN) {
         code = read_flag(cursor, SB_ADDRESS_ENDS, &first_known, err);
         cursor->odd_seen = !first_known;
@@ -567,7 +567,7 @@ static enum sb_code fill_by_address(struct sb_cursor *cursor, struct sb_error *e
     return code;
 }
 
-/* The table that stands in for the index is not bounded by shard. */
+/* The table that replaces the index is not limited by shard. */
 static bool shard_is_wanted(const struct sb_cursor *cursor, const struct sb_entry *entry)
 {
     return !cursor->sorted || cursor->all_shards ||

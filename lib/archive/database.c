@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* No row of ours comes near; a hostile one must not make SQLite allocate more. */
+/* No row of ours comes near this; a hostile one must not make SQLite allocate more. */
 #define MAX_VALUE_BYTES (1 << 20)
 
 #define BUSY_MILLISECONDS 10000
@@ -215,8 +215,8 @@ enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t ab
 }
 
 /*
- * Sorts that outgrow memory go here; SQLite itself prefers TMPDIR where that is set. It has one
- * such directory for the process: the first that is asked for.
+ * Sorts that outgrow memory use this directory; SQLite itself prefers TMPDIR if that is set. SQLite
+ * has one such directory per process: that of the first caller.
  */
 static void choose_temp_directory(const char *file)
 {
@@ -248,14 +248,13 @@ static int harden(sqlite3 *db, enum sb_database_mode mode)
     rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
     rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
-    /* Defensive mode forbids journal_mode=OFF, which a new index that nobody sees yet uses. */
+    /* Defensive mode forbids journal_mode=OFF, which an unpublished new index uses. */
     if (mode != SB_DB_CREATE)
         rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     return rc;
 }
 
-/* The first statement that reads the file: this is where a bad header, a hot journal or a lock
- * shows. */
+/* The first statement that reads the file: a bad header, a hot journal or a lock shows here. */
 static int first_read(sqlite3 *db)
 {
     int rc = sqlite3_exec(db,
@@ -282,7 +281,7 @@ static int open_raw(sqlite3 **out, const char *name, int flags, const char *vfs,
     return rc ? rc : first_read(*out);
 }
 
-/* `file:` URI of an absolute path, every byte that could mean something escaped. */
+/* `file:` URI of an absolute path, with every special byte escaped. */
 static char *immutable_uri(const char *file)
 {
     char *uri = malloc(3 * strlen(file) + 32);
@@ -302,8 +301,8 @@ static char *immutable_uri(const char *file)
 }
 
 /*
- * An index in WAL mode cannot be opened where -shm cannot be made. Without a WAL beside it the file
- * is complete and nobody can be writing here, so it may be read as it stands.
+ * An index in WAL mode cannot be opened where -shm cannot be made. Without a WAL the file is
+ * complete and nobody can write here, so it may be read as it is.
  */
 static int open_immutable(sqlite3 **out, const char *file)
 {
@@ -329,7 +328,7 @@ static int open_again(sqlite3 **out, const char *file, int flags, const char *vf
     return open_raw(out, file, flags, vfs, SB_DB_READ);
 }
 
-/* A journal of a writer that died is rolled back by opening for writing once. */
+/* Rolls back the journal of a writer that died, by opening for writing once. */
 static int open_after_rollback(sqlite3 **out, const char *file)
 {
     struct sb_error ignored;
@@ -370,7 +369,7 @@ static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_e
         return sb_fail(
             err, SB_SYSTEM,
             "%s: another process is changing it, or was interrupted, which cannot be "
-            "told apart where locks do not work; wait for it, or open it once where they "
+            "distinguished where locks do not work; wait for it, or open it once where they "
             "do",
             file);
     if (sb_journal_vet(file, err))
@@ -387,8 +386,10 @@ static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_e
 
 static void configure_once(void)
 {
-    /* Else each of its allocations is counted, under a lock that all threads share. To a program
-     * that uses SQLite already it says no, and counts on. */
+    /*
+     * Otherwise SQLite counts each of its allocations under a lock that all threads share. Has no
+     * effect in a program that uses SQLite already.
+     */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     sb_unlocked_prepare();
     sb_journal_prepare();

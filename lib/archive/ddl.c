@@ -1,7 +1,8 @@
 #include "archive/ddl.h"
 
-/* Everything of a path before its last '/': all that is no '/' is trimmed from the right, then the
- * '/'. */
+/*
+ * The part of a path before its last '/': trims from the right all that is not '/', then the '/'.
+ */
 #define PARENT "rtrim(rtrim(path, replace(path, '/', '')), '/')"
 
 #define METADATA                                                                                   \

@@ -1,7 +1,6 @@
 /*
- * One cursor is open at a time. Coming back from a subdirectory that was gone into, the parent's
- * children are asked for anew, from the one after it: so nothing but a directory's own entry is
- * kept for each level.
+ * One cursor is open at a time. On return from a subdirectory, the parent's children are queried
+ * again, from the next one on: so only a directory's own entry is kept for each level.
  */
 #include "archive/descent.h"
 
@@ -26,12 +25,12 @@ struct sb_descent {
     enum sb_code ahead_code;
     struct sb_entry ahead;
     struct sb_buf ahead_path;
-    struct sb_buf path;  /* of the present directory */
+    struct sb_buf path;  /* of the current directory */
     struct sb_buf child; /* path of the step's entry */
     struct level *levels;
     size_t depth, capacity;
     bool entering; /* the last step entered a directory */
-    bool skipping; /* and its contents are not wanted */
+    bool skipping; /* and its contents are skipped */
 };
 
 void sb_descent_free(struct sb_descent *descent)
@@ -46,7 +45,7 @@ void sb_descent_free(struct sb_descent *descent)
     free(descent);
 }
 
-/* Children of the present directory, after the name; NULL: all. */
+/* Children of the current directory, after the name; NULL: all. */
 static enum sb_code open_children(struct sb_descent *descent, const char *after,
                                   struct sb_error *err)
 {
@@ -118,7 +117,7 @@ static enum sb_code push(struct sb_descent *descent, const struct sb_step *step,
     return SB_OK;
 }
 
-/* Back to the parent of the present directory; the step tells of that directory. */
+/* Returns to the parent of the current directory, which becomes the step. */
 static enum sb_code leave(struct sb_descent *descent, struct sb_step *step, struct sb_error *err)
 {
     const struct level *level;

@@ -1,5 +1,5 @@
 /*
- * One thing in a container: a file, a directory or a symbolic link.
+ * A member of a container: a file, a directory or a symbolic link.
  */
 #ifndef SB_ARCHIVE_ENTRY_H
 #define SB_ARCHIVE_ENTRY_H
@@ -11,10 +11,10 @@
 enum sb_type {
     SB_FILE,
     SB_DIR,
-    SB_LINK, /* a files row whose mode says S_IFLNK; its bytes are the target */
+    SB_LINK, /* a files row with S_IFLNK in its mode; its bytes are the target */
 };
 
-/* Bits of sb_entry.has: which of the fields that may be NULL in the index are known. */
+/* Bits of sb_entry.has: the known ones of the fields that may be NULL in the index. */
 enum {
     SB_HAS_CRC = 1 << 0,
     SB_HAS_MODE = 1 << 1,
@@ -23,7 +23,7 @@ enum {
     SB_HAS_MTIME = 1 << 4,
 };
 
-/* The largest number of an owner or group: the one after it is -1, which says "none". */
+/* The largest number of an owner or group: the next one is -1, which means "none". */
 #define SB_ID_MOST ((int64_t)UINT32_MAX - 1)
 
 const char *sb_type_word(enum sb_type type); /* "file", "dir", "link" */
@@ -33,7 +33,7 @@ struct sb_entry {
     size_t path_size; /* without the NUL */
     enum sb_type type;
     unsigned has;
-    uint32_t mode; /* as stored: whole st_mode, or permission bits only */
+    uint32_t mode; /* as stored: whole st_mode, or only permission bits */
     int64_t uid;
     int64_t gid;
     int64_t mtime_ns; /* since 1970, may be negative */
@@ -43,7 +43,7 @@ struct sb_entry {
     int64_t offset;
     uint32_t shard;
     uint32_t crc32c;
-    uint32_t generation; /* of the index when it said so: see sb_archive_generation */
+    uint32_t generation; /* of the index when the row was read: see sb_archive_generation */
 
     /* Directories: the tree statistics as stored (0 where the row is missing) */
     int64_t num_subdirs;
@@ -52,9 +52,8 @@ struct sb_entry {
     int64_t size_tree;
 
     /*
-     * NULL, or why the row cannot be used ("size is negative", "path is not text"): a row of any
-     * type and range can stand in an index. Then only path is good, and as far as it goes: it is
-     * the text that SQLite makes of it.
+     * NULL, or why the row cannot be used ("size is negative", "path is not text"): an index may
+     * contain rows of any type and range. Then only path is set, to SQLite's conversion to text.
      */
     const char *defect;
 };

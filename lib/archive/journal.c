@@ -18,10 +18,10 @@
 /* SQLite's version of the wal-index, in the byte order of the machine. */
 #define SHM_VERSION 3007000
 
-/* What a file begins with; zeros behind its end. */
+/* The beginning of a file; zeros after its end. */
 #define START_BYTES 8
 
-/* Or with as much of it as came to disk before a kill, and zeros. */
+/* Or with as much of the magic as reached the disk before a kill, then zeros. */
 static bool begins_with(const unsigned char *start, const unsigned char *magic, size_t size)
 {
     size_t same = 0;
@@ -40,7 +40,7 @@ static bool is_journal(const unsigned char *start)
     return begins_with(start, magic, sizeof(magic));
 }
 
-/* The last byte of the magic says in which order those of the checksums are. */
+/* The last byte of the magic is the byte order of the checksums. */
 static bool is_wal(const unsigned char *start)
 {
     static const unsigned char little[] = {0x37, 0x7f, 0x06, 0x82};
@@ -60,7 +60,7 @@ static bool is_shm(const unsigned char *start)
 static const struct {
     const char *suffix;
     bool (*is)(const unsigned char *start);
-    bool is_log; /* that is played into the index; these come first */
+    bool is_log; /* it is played into the index; these come first */
 } kinds[] = {
     {"-journal", is_journal, true},
     {"-wal", is_wal, true},
@@ -82,7 +82,7 @@ static size_t kind_of(const char *path)
     return i;
 }
 
-/* EEXIST: no regular file. */
+/* EEXIST: not a regular file. */
 static int read_start(int fd, unsigned char *start)
 {
     struct sb_error ignored;
@@ -99,7 +99,7 @@ static int read_start(int fd, unsigned char *start)
     return sb_pread_full(fd, start, START_BYTES, 0, &got, "", &ignored) ? -1 : 0;
 }
 
-/* The index that is being opened: it may have any name. */
+/* The index that is being opened, under any name. */
 static _Thread_local const char *main_file;
 
 void sb_journal_opens(const char *file)
@@ -107,8 +107,10 @@ void sb_journal_opens(const char *file)
     main_file = file;
 }
 
-/* As SQLite calls open. EEXIST stands for a file of somebody else, be it one that would be waited
- * for. */
+/*
+ * Replaces open for SQLite. EEXIST means a file of another program, or one that opening would wait
+ * for.
+ */
 static int open_own(const char *path, int flags, int mode)
 {
     size_t kind = kind_of(path);
@@ -161,8 +163,10 @@ static enum sb_code fail_not_ours(const char *name, struct sb_error *err)
                    "%s: in the way, and SQLite would take it for its own; move it away", name);
 }
 
-/* Reads what the one of this kind begins with: false where there is none. SB_SYSTEM: it cannot be
- * read. */
+/*
+ * Reads the beginning of the file of this kind: false if there is none. SB_SYSTEM: it cannot be
+ * read.
+ */
 static enum sb_code look_beside(const char *file, size_t kind, char **name, bool *there,
                                 unsigned char *start, struct sb_error *err)
 {
@@ -203,12 +207,12 @@ enum sb_code sb_journal_fail(const char *file, struct sb_error *err)
 
 static enum sb_code fail_foreign(const char *file, const char *archive, struct sb_error *err)
 {
-    return sb_fail(
-        err, SB_EXISTS,
-        "%s-journal: by %s" SB_NEW_SUFFIX ", an interrupted change of another index than "
-        "the one that stands here now; put that back, or, if the journal is of this one, "
-        "remove that note",
-        file, archive);
+    return sb_fail(err, SB_EXISTS,
+                   "%s-journal: by %s" SB_NEW_SUFFIX
+                   ", an interrupted change of another index than "
+                   "the one that is here now; put that back, or, if the journal is of this one, "
+                   "remove that note",
+                   file, archive);
 }
 
 enum sb_code sb_journal_vet(const char *file, struct sb_error *err)
@@ -244,7 +248,7 @@ enum sb_code sb_journal_refuse(const char *file, struct sb_error *err)
             code = fail_not_ours(name, err);
         else if (code == SB_OK && there && start[0] != 0)
             code = sb_fail(err, SB_LOCKED,
-                           "%s: a journal stands where the new index is to be; end its writer, or "
+                           "%s: a journal is where the new index is to be; end its writer, or "
                            "remove the journal if there is none",
                            name);
         free(name);

@@ -65,7 +65,7 @@ enum sb_code sb_owner_names_add(struct sb_owner_names *names, enum sb_owner whic
     return known || !*kept ? SB_OK : append(names, which, id, name, err);
 }
 
-/* What is no number, as others may have written it, names nobody. */
+/* A key without a number, as other programs may write it, is ignored. */
 static enum sb_code load_row(struct sb_owner_names *names, sqlite3_stmt *row, enum sb_owner which,
                              const struct sb_notify *notify, struct sb_error *err)
 {

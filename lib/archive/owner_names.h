@@ -1,9 +1,9 @@
 /*
- * Names of owners. Rows have their numbers alone, as Barecat's; an archive that was made of a tar
- * keeps the names beside them, a row of config for each number, which Barecat does not look at.
+ * Names of owners. Rows have only their numbers, as in Barecat; an archive that was made from a tar
+ * also has the names, one row of config for each number, which Barecat ignores.
  *
- * In memory while members come or go; not more than SB_OWNER_NAMES_MOST. {0} is empty. Belongs to
- * one thread.
+ * They are kept in memory while members are read or written; at most SB_OWNER_NAMES_MOST. {0} is
+ * empty. Belongs to one thread.
  */
 #ifndef SB_ARCHIVE_OWNER_NAMES_H
 #define SB_ARCHIVE_OWNER_NAMES_H
@@ -28,33 +28,34 @@ struct sb_owner_name {
 };
 
 struct sb_owner_names {
-    struct sb_owner_name *list; /* in the order in which they came */
+    struct sb_owner_name *list; /* in the order in which they were added */
     size_t count;
-    size_t last[2]; /* found last, of each: most files have the owner of the one before */
+    size_t
+        last[2]; /* the last one found, of each kind: most files have the owner of the one before */
 };
 
 void sb_owner_names_release(struct sb_owner_names *names);
 
-/* Until the release; NULL where none is known. */
+/* Valid until the release; NULL if unknown. */
 const char *sb_owner_name(struct sb_owner_names *names, enum sb_owner which, int64_t id);
 
-/* *kept is false where the number has another name already, or there are too many. */
+/* *kept is false if the number has another name already, or there are too many. */
 enum sb_code sb_owner_names_add(struct sb_owner_names *names, enum sb_owner which, int64_t id,
                                 const char *name, bool *kept, struct sb_error *err) SB_CHECKED;
 
-/* The same; a name that is not kept is told as a warning. */
+/* The same; a name that is not kept is reported as a warning. */
 enum sb_code sb_owner_names_add_or_warn(struct sb_owner_names *names, enum sb_owner which,
                                         int64_t id, const char *name,
                                         const struct sb_notify *notify,
                                         struct sb_error *err) SB_CHECKED;
 
-/* All that an index has, whose table config is there; and those of an archive of any kind. */
+/* All names of an index that has the table config, or of an archive of any kind. */
 enum sb_code sb_owner_names_load(struct sb_owner_names *names, struct sqlite3 *db,
                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_owner_names_of(struct sb_owner_names *names, struct sb_archive *archive,
                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
-/* All of them, within the caller's transaction. */
+/* Writes all of them, within the caller's transaction. */
 enum sb_code sb_owner_names_save(const struct sb_owner_names *names, struct sqlite3 *db,
                                  struct sb_error *err) SB_CHECKED;
 

@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* One character as SQLite steps over it: a byte from 0xC0 up takes the continuation bytes along. */
+/*
+ * Size of one character as SQLite steps over it: a byte from 0xC0 up includes the continuation
+ * bytes.
+ */
 static size_t character_size(const unsigned char *text)
 {
     size_t size = 1;
@@ -19,8 +22,8 @@ static size_t character_size(const unsigned char *text)
 }
 
 /*
- * The bytes of a text as they lie in the row: sqlite3_value_text would copy them to add a NUL.
- * What is no text becomes one, as it does for the built-in functions. NULL for NULL.
+ * The bytes of a text as they are in the row: sqlite3_value_text would copy them to add a NUL.
+ * Other values are converted, as the built-in functions do. NULL for NULL.
  */
 static const unsigned char *text_of(sqlite3_value *value, size_t *size)
 {
@@ -33,7 +36,7 @@ static const unsigned char *text_of(sqlite3_value *value, size_t *size)
         return (const unsigned char *)"";
     return text;
 }
-/* Is the end of text[0..size) one of the characters of the NUL-terminated set? Its size, or 0. */
+/* Does text[0..size) end with one of the characters of the NUL-terminated set? Its size, or 0. */
 static size_t last_in_set(const unsigned char *text, size_t size, const unsigned char *set)
 {
     size_t step;
@@ -46,7 +49,7 @@ static size_t last_in_set(const unsigned char *text, size_t size, const unsigned
     return 0;
 }
 
-/* False when the set has bytes beyond ASCII: then characters, not bytes, are what is trimmed. */
+/* False if the set has bytes beyond ASCII: then characters, not bytes, are trimmed. */
 static bool ascii_set(const unsigned char *set, size_t size, bool in_set[256])
 {
     memset(in_set, 0, 256 * sizeof(bool));
@@ -80,7 +83,7 @@ static void fast_rtrim(sqlite3_context *context, int count, sqlite3_value **valu
     sqlite3_result_text(context, (const char *)text, (int)size, SQLITE_TRANSIENT);
 }
 
-/* Only replace(X, one byte, '') is made fast: it is the form that stands in the schema. */
+/* Only replace(X, one byte, '') is made fast: the form that the schema has. */
 static void fast_replace(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const unsigned char *text, *pattern;

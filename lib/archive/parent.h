@@ -2,8 +2,8 @@
  * SQLite's rtrim() and replace(), fast for the set of bytes in a path.
  *
  * The schema computes `parent` with them at every insert and again for the parent's index, and the
- * built-in ones take more than half of a bulk load. These give the same results for every input,
- * broken UTF-8 included; a unit test holds them against the built-in ones.
+ * built-in ones take more than half of the time of a bulk load. These return the same results for
+ * every input, including broken UTF-8; a unit test compares them with the built-in ones.
  */
 #ifndef SB_ARCHIVE_PARENT_H
 #define SB_ARCHIVE_PARENT_H

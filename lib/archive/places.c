@@ -50,7 +50,7 @@ void sb_places_unref(struct sb_places *places)
 void sb_places_set(struct sb_places *places, uint32_t generation, const struct sb_placing *placing)
 {
     pthread_mutex_lock(&places->lock);
-    /* The number may wrap round. */
+    /* The number may wrap around. */
     if (!places->known || (int32_t)(generation - places->generation) > 0) {
         places->known = true;
         places->placing = *placing;

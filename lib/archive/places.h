@@ -1,7 +1,7 @@
 /*
- * Where the shards of an archive stand, as its config last said: shared by an archive, its twins
- * (reader.h) and its struct sb_shards, since it may change while they are in use. Thread-safe. Only
- * for lib/archive.
+ * The file names of an archive's shards, by the latest known config: shared by an archive, its
+ * twins (reader.h) and its struct sb_shards, since it may change while they are in use.
+ * Thread-safe. Only for lib/archive.
  */
 #ifndef SB_ARCHIVE_PLACES_H
 #define SB_ARCHIVE_PLACES_H
@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* Rows of config that say so. */
+/* The rows of config that decide them. */
 struct sb_placing {
     const char *suffix; /* shardbox_shard_prefix: as sb_pending_suffix; NULL without the row */
 };
@@ -21,7 +21,7 @@ enum sb_code sb_places_new(struct sb_places **out, struct sb_error *err) SB_CHEC
 struct sb_places *sb_places_ref(struct sb_places *places);
 void sb_places_unref(struct sb_places *places); /* NULL is allowed */
 
-/* What the index says at this generation; of an earlier one than is known already, nothing. */
+/* What the index says at this generation; ignored if a later generation is known already. */
 void sb_places_set(struct sb_places *places, uint32_t generation, const struct sb_placing *placing);
 
 /* Changes whenever *placing may have changed. */

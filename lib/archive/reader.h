@@ -1,6 +1,6 @@
 /*
- * What the files that read an archive share: the open archive, its statements, rows in batches.
- * Only for lib/archive.
+ * Shared by the files that read an archive: the open archive, its statements, rows in batches. Only
+ * for lib/archive.
  */
 #ifndef SB_ARCHIVE_READER_H
 #define SB_ARCHIVE_READER_H
@@ -13,28 +13,28 @@
 #include <sys/stat.h>
 
 /*
- * Statements are prepared at their first use, kept, and reset after every use, so that all cursors
- * of an archive share them. Every one that yields rows has the columns of sb_row_entry.
+ * Statements are prepared on first use, kept, and reset after every use, so that all cursors of an
+ * archive share them. Every one that returns rows has the columns of sb_row_entry.
  */
 enum sb_statement {
     SB_BEGIN,
     SB_COMMIT,
     SB_FILE_ONE,   /* ?1 path */
     SB_DIR_ONE,    /* ?1 path */
-    SB_FILE_RANGE, /* ?1 <= path < ?2, in order; so are the next three */
+    SB_FILE_RANGE, /* ?1 <= path < ?2, in order; as the next three */
     SB_DIR_RANGE,
-    SB_FILE_NAMES, /* path alone */
+    SB_FILE_NAMES, /* only paths */
     SB_DIR_NAMES,
-    SB_FILE_ENDS, /* one integer: are the first and the last path text? So is the next */
+    SB_FILE_ENDS, /* one integer: are the first and the last path text? As the next */
     SB_DIR_ENDS,
-    SB_FILE_ODD, /* path is no text, row number > ?1, in order of row number; so is the next */
+    SB_FILE_ODD, /* path is not text, row number > ?1, in order of row number; as the next */
     SB_DIR_ODD,
     SB_ADDRESS_SAME,    /* shard ?1, offset ?2, row number > ?3 */
     SB_ADDRESS_GREATER, /* (shard, offset) > (?1, ?2) */
     SB_ADDRESS_ENDS,    /* one integer: is the first shard number not NULL? */
-    SB_ADDRESS_ODD,     /* shard or offset is no integer, row number > ?1 */
+    SB_ADDRESS_ODD,     /* shard or offset is not an integer, row number > ?1 */
     SB_ADDRESS_ROWS,    /* every file, row number > ?1, in order of row number */
-    SB_ADDRESS_SORTED,  /* from the temporary table that stands in for a missing index, > ?1 */
+    SB_ADDRESS_SORTED,  /* from the temporary table that replaces a missing index, > ?1 */
     SB_STATEMENT_COUNT,
 };
 
@@ -46,8 +46,8 @@ struct sb_archive {
     struct stat opened;       /* the index file, when it was opened */
     sqlite3_file *file;       /* SQLite's, for its header; NULL: an adopted archive */
     bool is_twin;             /* file and bytes are another archive's */
-    struct sb_archive *whole; /* that the rows are of, as they were at this generation */
-    uint32_t generation;      /* of the index when it was last looked at */
+    struct sb_archive *whole; /* the archive that the rows are from, as of this generation */
+    uint32_t generation;      /* of the index when it was last read */
     struct sb_places *places; /* NULL: an adopted archive */
     struct sb_bytes *bytes;   /* of an adopted archive; NULL: shard files */
     bool sorted_made;         /* the temporary table of SB_ADDRESS_SORTED */
@@ -70,30 +70,32 @@ enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archi
                                   struct sb_error *err) SB_CHECKED;
 
 /*
- * Called in a read transaction that has read something: sets archive->generation to that of the
- * rows that it sees, and when it is a new one, looks where the shards stand by now.
+ * Called in a read transaction after a first read: sets archive->generation to that of the rows
+ * that it sees and, if it has changed, updates the names of the shards.
  */
 enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
 
-/* Column that holds the row number in statements that are ordered by it, or by address. */
+/* Column of the row number in statements that are ordered by it, or by address. */
 #define SB_ROW_NUMBER 9
 
 /*
- * The row under the statement; entry->path is SQLite's and lives until the next step. All of it but
- * the path is checked and set; whether the path's text is a proper name is not looked at.
+ * The current row of the statement; entry->path is SQLite's and lives until the next step. All of
+ * it but the path is checked and set; the caller checks that the path is a proper name.
  */
 void sb_row_entry(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry);
 
-/* As above for the statements that yield names alone. */
+/* The same for the statements that return only names. */
 void sb_row_name(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry);
 
-/* Is there anything in the range? names is SB_FILE_NAMES or SB_DIR_NAMES. */
+/* Is there a row in the range? names is SB_FILE_NAMES or SB_DIR_NAMES. */
 enum sb_code sb_range_has_rows(struct sb_archive *archive, enum sb_statement names,
                                const struct sb_buf *low, const struct sb_buf *high, bool *out,
                                struct sb_error *err) SB_CHECKED;
 
-/* Binds ?1 and ?2; an empty `high` is "no upper end". The bytes must stay until the reset. Returns
- * SQLite's code. */
+/*
+ * Binds ?1 and ?2; an empty `high` means no upper end. The bytes must live until the reset. Returns
+ * SQLite's code.
+ */
 int sb_bind_range(sqlite3_stmt *statement, const struct sb_buf *low, const struct sb_buf *high);
 
 /* Bytewise, a prefix first. */
@@ -101,9 +103,9 @@ int sb_compare_bytes(const void *a, size_t a_size, const void *b, size_t b_size)
 
 /* Rows fetched at once, with their paths. {0} is an empty batch. */
 struct sb_row {
-    struct sb_entry entry; /* path is set at delivery: the text may move */
-    size_t text;           /* where its path begins */
-    bool implied;          /* no row: a directory known from what is below it */
+    struct sb_entry entry; /* path is set on delivery: the text may move */
+    size_t text;           /* position of its path */
+    bool implied;          /* no row: a directory that is known from what is below it */
 };
 
 struct sb_rows {
@@ -117,13 +119,13 @@ struct sb_rows {
 
 void sb_rows_release(struct sb_rows *batch);
 
-/* Empties it for the next rows, more of them than before. */
+/* Empties it, and raises its limit. */
 void sb_rows_begin(struct sb_rows *batch);
 bool sb_rows_is_full(const struct sb_rows *batch);
 enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bool implied,
                          struct sb_error *err) SB_CHECKED;
 
-/* Its path; entry.path is not set yet. */
+/* The path of a row whose entry.path is not set yet. */
 static inline const char *sb_row_path(const struct sb_rows *batch, const struct sb_row *row)
 {
     return batch->text.data + row->text;
@@ -135,24 +137,24 @@ struct sb_stream {
     bool is_dir;
     bool names_only;
     bool done;
-    struct sb_buf low;  /* the least path that was not fetched yet */
-    struct sb_buf high; /* the first path that is not wanted; empty: none */
+    struct sb_buf low;  /* the smallest path not fetched yet */
+    struct sb_buf high; /* the first path after the range; empty: no end */
     struct sb_rows batch;
 
     /* For the children of one directory */
-    struct sb_buf prefix;    /* its path and '/'; empty for the root */
-    bool rows_wanted;        /* else only directories implied by what is below them */
-    bool implied_wanted;     /* and those */
-    struct sb_buf position;  /* the last name that the scan came to */
-    struct sb_buf delivered; /* greatest name of earlier batches */
+    struct sb_buf prefix;   /* its path and '/'; empty for the root */
+    bool rows_wanted;       /* else only directories without a row, implied by what is below them */
+    bool implied_wanted;    /* also implied directories */
+    struct sb_buf position; /* the last name that the scan has reached */
+    struct sb_buf delivered; /* the greatest name of earlier batches */
     bool any_delivered;
 };
 
 void sb_stream_release(struct sb_stream *stream);
 
 /*
- * The next batch, in order of path. SB_DAMAGED where the index is not in order: that must not send
- * a scan round in circles.
+ * The next batch, in order of path. SB_DAMAGED if the index is not in order, which could make a
+ * scan loop forever.
  */
 enum sb_code sb_stream_fill(struct sb_stream *stream, struct sb_error *err) SB_CHECKED;
 

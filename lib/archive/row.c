@@ -27,7 +27,7 @@ static bool is_integer(sqlite3_stmt *row, int column)
     return sqlite3_column_type(row, column) == SQLITE_INTEGER;
 }
 
-/* An integer within 0..high, or NULL, then *known is left alone; false for anything else. */
+/* An integer within 0..high; or NULL, which leaves *known alone; false for anything else. */
 static bool optional_number(sqlite3_stmt *row, int column, int64_t high, unsigned flag,
                             unsigned *known, int64_t *out)
 {
@@ -45,7 +45,7 @@ static bool optional_number(sqlite3_stmt *row, int column, int64_t high, unsigne
     return true;
 }
 
-/* The one after the last, which is -1 to the system, is as good as NULL. */
+/* The one after the last, -1 to the system, counts as NULL. */
 static bool optional_id(sqlite3_stmt *row, int column, unsigned flag, unsigned *known, int64_t *out)
 {
     bool usable = optional_number(row, column, SB_ID_MOST + 1, flag, known, out);
@@ -218,7 +218,7 @@ enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bo
     row->entry.path = NULL;
     row->text = batch->text.size;
     row->implied = implied;
-    /* Each path keeps a NUL of its own behind it. */
+    /* Each path is followed by a NUL of its own. */
     if (sb_buf_add(&batch->text, entry->path, entry->path_size) ||
         sb_buf_add_char(&batch->text, '\0'))
         return sb_fail_memory(err);

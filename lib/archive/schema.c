@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the schema is found to hold, while it is looked at. */
+/* The objects found in the schema so far. */
 struct vetting {
     sqlite3 *db;
     bool for_writing;
@@ -57,8 +57,8 @@ static const char *text_of(sqlite3_stmt *statement, int column)
 }
 
 /*
- * Triggers that Barecat has written, by their tokens: 0.3.1's, and those of 0.2.7 that differ.
- * Ours are held against ddl.h.
+ * Triggers that Barecat has written, by their tokens: those of 0.3.1, and those of 0.2.7 that
+ * differ. Ours are compared with ddl.h.
  */
 static const struct known_trigger {
     const char *name;
@@ -165,7 +165,7 @@ static enum sb_code vet_table(struct vetting *vetting, const char *name, const c
     return SB_OK;
 }
 
-/* Names come as %w writes them into SQL; columns other than by name are told in vet_indexes_of. */
+/* Names come as %w writes them into SQL; vet_indexes_of reports keys that are not plain columns. */
 static enum sb_code vet_index(const struct vetting *vetting, const char *name, const char *sql)
 {
     if (!*sql)
@@ -190,7 +190,7 @@ static enum sb_code vet_object(struct vetting *vetting, sqlite3_stmt *row)
     return refuse(vetting, "%s '%s' does not belong there", type, name);
 }
 
-/* Goes on behind the first foreign object, to learn whether there is a table config. */
+/* Continues after the first foreign object, to learn whether there is a table config. */
 static enum sb_code vet_objects(struct vetting *vetting)
 {
     struct sb_error *err = vetting->err;
@@ -286,7 +286,7 @@ static enum sb_code vet_columns(const struct vetting *vetting, const char *table
     return code;
 }
 
-/* Paths are compared by bytes everywhere, so they must be sorted so. */
+/* All code compares paths bytewise, so they must be sorted bytewise. */
 static enum sb_code vet_path_column(const struct vetting *vetting, const char *table)
 {
     const char *type, *collation;
@@ -299,11 +299,11 @@ static enum sb_code vet_path_column(const struct vetting *vetting, const char *t
     return SB_OK;
 }
 
-/* Whole key of an index as far as we use one. */
+/* The key of an index, in the detail that we need. */
 struct index_key {
     char columns[2][8]; /* names of the first two */
     int count;
-    bool plain; /* they are sorted bytewise, ascending */
+    bool plain; /* sorted bytewise, ascending */
 };
 
 static enum sb_code read_key(const struct vetting *vetting, const char *name, struct index_key *key)
@@ -456,7 +456,10 @@ static enum sb_code read_version(const struct vetting *vetting)
     return SB_OK;
 }
 
-/* config is read first, so that an archive from the future is called that and not foreign. */
+/*
+ * config is read first, so that an archive of a later version is reported as such, and not as
+ * foreign.
+ */
 static enum sb_code vet_version(const struct vetting *vetting, enum sb_code objects)
 {
     struct sb_error foreign = {0};
@@ -478,7 +481,7 @@ static enum sb_code vet_version(const struct vetting *vetting, enum sb_code obje
     return code;
 }
 
-/* Of any other encoding the index would be sorted in another order than the bytes of names. */
+/* In any other encoding the index would not be sorted by the bytes of names. */
 static enum sb_code vet_encoding(const struct vetting *vetting)
 {
     sqlite3_stmt *statement;

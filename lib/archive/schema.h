@@ -1,8 +1,8 @@
 /*
  * Is an SQLite file an archive that may be read, or written?
  *
- * sqlite_schema is held against an allow-list before any table is queried: the tables, indexes and
- * triggers of the known layouts, SQLite's own statistics, and plain indexes that a user added.
+ * sqlite_schema is checked against an allow-list before any table is queried: the tables, indexes
+ * and triggers of the known layouts, SQLite's own statistics, and plain indexes that a user added.
  */
 #ifndef SB_ARCHIVE_SCHEMA_H
 #define SB_ARCHIVE_SCHEMA_H
@@ -21,7 +21,7 @@ struct sb_layout {
     int major; /* 0, 0 for the layout from before versions */
     int minor;
 
-    /* Names of indexes; the first two always stand, the last is empty where there is none. */
+    /* Names of indexes; the first two always exist, the last is empty if there is none. */
     struct sb_buf files_by_path;    /* unique, on path */
     struct sb_buf dirs_by_path;     /* unique, on path, of dirs or directories */
     struct sb_buf files_by_address; /* on shard, offset and perhaps more */
@@ -29,15 +29,15 @@ struct sb_layout {
 
 /*
  * SB_FORMAT names the object that is foreign, missing or not to be trusted, or the version that is
- * too new. With for_writing every trigger and every generated column must also be known, since
- * other programs run them at each insert, and the latter we do too. Holds no lock afterwards. The
- * caller releases the layout, also after a failure.
+ * too new. With for_writing every trigger and every generated column must also be known, because
+ * other programs run them at each insert, and we compute the columns too. Holds no lock afterwards.
+ * The caller releases the layout, also after a failure.
  */
 enum sb_code sb_schema_inspect(struct sqlite3 *db, struct sb_layout *out, bool for_writing,
                                struct sb_error *err) SB_CHECKED;
 void sb_layout_release(struct sb_layout *layout);
 
-/* The same for callers who only want to know what it is. */
+/* The same for callers that need only the version. */
 enum sb_code sb_schema_vet(struct sqlite3 *db, enum sb_schema *schema, int *major, int *minor,
                            bool for_writing, struct sb_error *err) SB_CHECKED;
 

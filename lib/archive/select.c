@@ -1,8 +1,8 @@
 /*
  * Arguments become spans of the index: single names, or all names that begin with the same bytes
- * ("dir/" for what is below a directory, the literal beginning of a pattern). Two such ranges are
- * either disjoint or one holds the other, so sorted and rid of what another one holds, they can be
- * read one after the other and give the order of paths.
+ * ("dir/" for what is below a directory, the literal prefix of a pattern). Two such ranges are
+ * either disjoint, or one contains the other. Sorted, and without those that another one contains,
+ * they are read one after the other and yield the order of paths.
  */
 #include "archive/select.h"
 
@@ -21,7 +21,7 @@ struct argument {
 };
 
 enum span_kind {
-    SPAN_NAME,     /* just the name `text` */
+    SPAN_NAME,     /* only the name `text` */
     SPAN_CHILDREN, /* children of the directory whose path and '/' are `text` */
     SPAN_PREFIX,   /* all names that begin with `text` */
 };
@@ -29,7 +29,7 @@ enum span_kind {
 struct span {
     enum span_kind kind;
     struct sb_buf text;
-    bool tested; /* its entries must be asked about, one by one */
+    bool tested; /* its entries must be tested, one by one */
 };
 
 struct sb_select {
@@ -37,7 +37,7 @@ struct sb_select {
     enum sb_reach reach;
     bool everything;
     bool names_only;
-    bool absent; /* there are names among the arguments that the archive does not hold */
+    bool absent; /* some arguments are names that the archive does not have */
     struct argument *arguments;
     size_t argument_count;
     struct argument **literals; /* sorted by name */
@@ -46,7 +46,7 @@ struct sb_select {
     size_t pattern_count;
     struct span *spans;
     size_t span_count, span_at;
-    struct sb_cursor *cursor; /* of the present span */
+    struct sb_cursor *cursor; /* of the current span */
 };
 
 void sb_select_free(struct sb_select *select)
@@ -88,7 +88,7 @@ static int compare_spans(const void *a, const void *b)
     return order ? order : (int)y->kind - (int)x->kind;
 }
 
-/* Takes a copy of the text. */
+/* Copies the text. */
 static enum sb_code add_span(struct sb_select *select, enum span_kind kind, const char *text,
                              size_t size, bool tested)
 {
@@ -142,7 +142,7 @@ static bool begins_with(const struct sb_buf *text, const struct sb_buf *prefix)
            (prefix->size == 0 || memcmp(text->data, prefix->data, prefix->size) == 0);
 }
 
-/* Does the range hold all that the span can deliver? Children hold only what is directly there. */
+/* Does the range contain all that the span can deliver? CHILDREN contains only direct children. */
 static bool holds(const struct span *range, const struct span *span)
 {
     if (range->kind == SPAN_NAME)
@@ -161,7 +161,7 @@ static void widen(struct span *range, const struct span *span)
     range->tested |= span->tested;
 }
 
-/* Sorts the spans and drops those that another one holds. */
+/* Sorts the spans and drops those that another one contains. */
 static void arrange(struct sb_select *select)
 {
     struct span *last = NULL;
@@ -206,7 +206,7 @@ static enum sb_code look_up(struct sb_select *select, struct argument *argument,
         select->patterns[select->pattern_count++] = argument;
         code = add_pattern(select, argument);
     } else {
-        /* It may still be asked for by sb_select_takes, of names from elsewhere. */
+        /* sb_select_takes may still be called with it, for names from elsewhere. */
         select->literals[select->literal_count++] = argument;
         select->absent = true;
         code = SB_OK;
@@ -224,7 +224,10 @@ static enum sb_code take_arguments(struct sb_select *select, char *const *args, 
     if (code)
         return code;
     for (i = 0; i < count && !code; i++) {
-        /* It is not the root but nothing, as for the system: an unset variable names no archive. */
+        /*
+         * An empty argument is not the root but nothing, as for the system: an unset variable must
+         * not select everything.
+         */
         if (!*args[i])
             continue;
         if (sb_name_normalize(args[i], &select->arguments[i].name, &stripped))
@@ -235,7 +238,7 @@ static enum sb_code take_arguments(struct sb_select *select, char *const *args, 
     return sb_archive_end(select->archive, code, err);
 }
 
-/* One span for all; where there are patterns it is still told which of them match nothing. */
+/* One span for all; patterns are still tested, to report which of them match nothing. */
 static enum sb_code select_everything(struct sb_select *select, struct sb_error *err)
 {
     bool alone = select->literal_count == 0 && select->pattern_count == 0;
@@ -330,7 +333,7 @@ static bool matches_literal(struct sb_select *select, const char *path, size_t s
     return false;
 }
 
-/* Every pattern that has not matched yet is asked, also when the name is selected already. */
+/* Every pattern that has not matched yet is tested, even if the name is selected already. */
 static bool matches(struct sb_select *select, const char *path, size_t size)
 {
     bool hit = matches_literal(select, path, size);
@@ -419,7 +422,7 @@ static enum sb_code next_name(struct sb_select *select, const struct span *span,
 
     select->span_at++;
     code = sb_archive_lookup(select->archive, span->text.data, span->text.size, entry, err);
-    /* Gone since the arguments were looked up. */
+    /* Deleted since the arguments were looked up. */
     return code == SB_NOENT ? SB_END : code;
 }
 

@@ -19,9 +19,9 @@
 #define BLOCK_BYTES (1 << 20)
 
 struct sb_shards {
-    struct sb_bytes *bytes;     /* the archive's; NULL: files, and all that follows counts */
-    struct sb_places *places;   /* NULL: shards stand under their lasting names */
-    char *bases[BASES_MOST];    /* of their lasting names, in the order to look; NULL: no more */
+    struct sb_bytes *bytes;     /* the archive's; NULL: files, and all fields below are used */
+    struct sb_places *places;   /* NULL: shards have their final names */
+    char *bases[BASES_MOST];    /* of their final names, in the order of search; NULL: no more */
     struct sb_open_files files; /* by number; the generation is that of the places */
 };
 
@@ -57,8 +57,8 @@ static char *absolute(const char *path)
 }
 
 /*
- * Shards stand beside the index; where the archive was named through a link, they may also stand
- * beside that, as an archive that is linked file by file.
+ * Shards are beside the index. If the archive was named through a link, they may also be beside the
+ * link, as for an archive that is linked file by file.
  */
 static enum sb_code find_bases(struct sb_shards *shards, struct sb_archive *archive,
                                struct sb_error *err)
@@ -156,7 +156,7 @@ static enum sb_code check_number(uint32_t shard, struct sb_error *err)
     return sb_fail(err, SB_NOENT, "shard %u: there can be no such shard", shard);
 }
 
-/* Looks for a shard under one base. SB_NOENT: it does not stand there. */
+/* Looks for a shard under one base. SB_NOENT: it is not there. */
 static enum sb_code look_at(const char *base, const char *suffix, uint32_t shard,
                             struct sb_buf *name, struct stat *st, struct sb_error *err)
 {
@@ -170,8 +170,8 @@ static enum sb_code look_at(const char *base, const char *suffix, uint32_t shard
 }
 
 /*
- * Finds the file of a shard: its name, its lasting one where it is not there, and status. Looked at
- * before it is opened, since opening a device may do something.
+ * Finds the file of a shard: its name (the final one if it is missing) and its status. Checked
+ * before it is opened, since opening a device may have effects.
  */
 static enum sb_code locate(struct sb_shards *shards, uint32_t shard, struct sb_buf *name,
                            struct stat *st, uint32_t *generation, struct sb_error *err)
@@ -280,7 +280,7 @@ enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard, struct sb_
     return code == SB_NOMEM ? code : SB_OK;
 }
 
-/* Every block of a shard file's extent. */
+/* Passes every block of an extent in a shard file. */
 static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_t offset,
                                 int64_t size, sb_each_block *each, void *context,
                                 struct sb_error *err)

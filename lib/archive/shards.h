@@ -1,11 +1,11 @@
 /*
  * The shard files of an archive, for reading: ARCHIVE-shard-00000 and on.
  *
- * Shards are opened when first needed, and at most 24 at once. While a replaced or grown archive
- * still has shards under their temporary names (config.shardbox_shard_prefix, see
- * shardbox-archive(5)) those are found there. That may begin and end while they are in use: it is
- * known as soon as a row of such an index is fetched, through the archive or content.h. Only
- * regular files, also through symbolic links, are opened: anything else fails at once. Thread-safe.
+ * Shards are opened on demand, at most 24 at once. While shards of a replaced or grown archive
+ * still have temporary names (config.shardbox_shard_prefix, see shardbox-archive(5)) they are found
+ * under those. That may begin and end while they are in use; it is noticed when a row of such an
+ * index is fetched, through the archive or content.h. Only regular files, also through symbolic
+ * links, are opened: anything else fails at once. Thread-safe.
  */
 #ifndef SB_ARCHIVE_SHARDS_H
 #define SB_ARCHIVE_SHARDS_H
@@ -22,11 +22,13 @@
 struct sb_archive;
 struct sb_shards;
 
-/* SB_LOCKED for the path of a shard that waits for its writer to give it its lasting name. */
+/* SB_LOCKED for the path of a shard that its writer has not yet renamed to its final name. */
 enum sb_code sb_shard_refuse_unnamed(const char *path, struct sb_error *err) SB_CHECKED;
 
-/* May outlive the archive, but for one that was adopted (archive.h), whose bytes it has in its
- * keeping: then freed before it. */
+/*
+ * May outlive the archive, unless that was adopted (archive.h): then the archive owns the bytes,
+ * and is freed after this.
+ */
 enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,
                             struct sb_error *err) SB_CHECKED;
 
@@ -36,33 +38,34 @@ enum sb_code sb_shards_open_at(struct sb_shards **out, const char *base,
 void sb_shards_free(struct sb_shards *shards);
 
 /*
- * Reads exactly size bytes. SB_DAMAGED when the shard ends before them, SB_NOENT when it is not
- * there, SB_FORMAT when it is not a regular file (or a link to one).
+ * Reads exactly size bytes. SB_DAMAGED if the shard ends before them, SB_NOENT if it is missing,
+ * SB_FORMAT if it is not a regular file (or a link to one).
  */
 enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t offset, void *data,
                             size_t size, struct sb_error *err) SB_CHECKED;
 
-/* As sb_run_length, of what reads as bytes of a shard. What is wrong with it is for those who read
- * it. */
+/* As sb_run_length, for a shard. Errors count as data: reading reports them. */
 int64_t sb_shards_run(struct sb_shards *shards, uint32_t shard, int64_t offset, bool *hole);
 
 /* stat of the shard through links; SB_NOENT and SB_FORMAT as above. */
 enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct stat *out,
                             struct sb_error *err) SB_CHECKED;
 
-/* Are offsets in this shard places in a file? In an archive's own shards they are; of an adopted
- * one see bytes.h. */
+/*
+ * Are offsets in this shard positions in a file? True for an archive's own shards; for an adopted
+ * archive see bytes.h.
+ */
 bool sb_shards_hold(const struct sb_shards *shards, uint32_t shard);
 
-/* The file name of a shard as it stands now. */
+/* The current file name of a shard. */
 enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard,
                             struct sb_buf *out) SB_CHECKED;
 
 /*
- * Feeds the bytes of an extent, in blocks of at most 1 MiB, to `each`, and holes (core/io.h) unless
- * the archive was adopted, and checks the whole against
- * *crc32c unless that is NULL: SB_DAMAGED when they differ, after all blocks were fed. A code from
- * `each` ends it.
+ * Passes the bytes of an extent to `each`, in blocks of at most 1 MiB, and holes as such
+ * (core/io.h) unless the archive was adopted. Compares the checksum of the whole with *crc32c
+ * unless that is NULL: SB_DAMAGED if they differ, after all blocks were passed. A code from `each`
+ * ends it.
  */
 enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t offset,
                               int64_t size, const uint32_t *crc32c, sb_each_block *each,

@@ -29,7 +29,7 @@ static const char *skip_blank(const char *at)
     }
 }
 
-/* at is the opening quote; a doubled quote stands for itself. */
+/* at is the opening quote; a doubled quote is an escaped one. */
 static const char *skip_quoted(const char *at)
 {
     char quote = *at == '[' ? ']' : *at;
@@ -99,7 +99,7 @@ bool sb_sql_begins(const char *sql, const char *words)
     return true;
 }
 
-/* Moves behind the parenthesis that opens the expression of `parent`. */
+/* Moves past the parenthesis that opens the expression of `parent`. */
 static bool find_parent(const char **at)
 {
     struct sb_token token;

@@ -1,8 +1,8 @@
 /*
- * The tokens of a piece of SQL, as far as telling known text from other text asks for.
+ * The tokens of SQL text, in just enough detail to recognise known text.
  *
- * Comments and white space vanish; words are compared without regard to case; each other character
- * is a token of its own. Pure functions, thread-safe.
+ * Comments and white space are dropped; words are compared without regard to case; each other
+ * character is a token of its own. Pure functions, thread-safe.
  */
 #ifndef SB_ARCHIVE_SQLTEXT_H
 #define SB_ARCHIVE_SQLTEXT_H
@@ -19,12 +19,12 @@ struct sb_token {
     bool word; /* a bare word or number: case does not count */
 };
 
-/* The token at or after *at, which moves behind it; false at the end. */
+/* The token at or after *at, which moves past it; false at the end. */
 bool sb_next_token(const char **at, struct sb_token *out);
 
 bool sb_token_is(const struct sb_token *token, const char *word);
 
-/* Does the SQL hold this as a bare word, outside strings, quoted names and comments? */
+/* Does the SQL contain this as a bare word, outside strings, quoted names and comments? */
 bool sb_sql_has_word(const char *sql, const char *word);
 
 /* Does it begin with these words, given in one string with single spaces? */
@@ -37,8 +37,8 @@ bool sb_sql_begins(const char *sql, const char *words);
 bool sb_sql_same_parent(const char *a, const char *b);
 
 /*
- * CRC32C over the tokens. It tells texts apart that differ by accident; it does not stop somebody
- * who wants two texts to look the same.
+ * CRC32C over the tokens. It distinguishes texts that differ by accident, but does not resist
+ * somebody who constructs two texts to match.
  */
 uint32_t sb_sql_fingerprint(const char *sql);
 

@@ -1,11 +1,11 @@
 /*
- * What is asked of an archive's index, in the layout that it has.
+ * Queries on an archive's index, for each layout.
  */
 #include "archive/reader.h"
 
 #include "archive/database.h"
 
-/* The columns of sb_row_entry; the layout from before versions lacks some. */
+/* The columns of sb_row_entry; the layout without versions lacks some. */
 static const char *columns_of(const struct sb_archive *archive, bool dirs)
 {
     bool old = archive->layout.schema == SB_SCHEMA_OLD;
@@ -18,7 +18,10 @@ static const char *columns_of(const struct sb_archive *archive, bool dirs)
                : "path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns";
 }
 
-/* Indexes are named so that neither a user's index nor stored statistics lead astray. */
+/*
+ * Indexes are named explicitly, so that neither a user's index nor stored statistics mislead the
+ * planner.
+ */
 static char *path_statement_text(const struct sb_archive *archive, enum sb_statement which,
                                  bool dirs)
 {
@@ -144,7 +147,7 @@ int sb_bind_range(sqlite3_stmt *statement, const struct sb_buf *low, const struc
         return rc;
     if (high->size > 0)
         return sqlite3_bind_text(statement, 2, high->data, (int)high->size, SQLITE_STATIC);
-    /* Every text is less than every blob: an empty blob is the end of all texts. */
+    /* Every text sorts before every blob: an empty blob is the end of all texts. */
     return sqlite3_bind_zeroblob(statement, 2, 0);
 }
 

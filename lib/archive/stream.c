@@ -1,12 +1,12 @@
 /*
  * One table in order of path, a batch at a time, and the children of one directory.
  *
- * Children are wanted in order of name, also directories that have no row and are only known from
- * what is below them. The index is in order of whole path, in which "c-1" stands before "c/x",
- * because '-' is less than '/': so a directory "c" without a row turns up after children whose
- * names are greater. They are put right within a batch by sorting. And at the end of a batch whose
- * scan came to the name R, only a directory that is a leading part of R, cut where a byte less than
- * '/' follows, can still turn up behind with a name less than R: those few are looked for.
+ * Children are delivered in order of name, including directories that have no row and are known
+ * only from what is below them. The index is in order of whole path, where "c-1" comes before
+ * "c/x", because '-' is less than '/': so a directory "c" without a row is found after children
+ * whose names are greater. Sorting puts them in order within a batch. At the end of a batch whose
+ * scan has reached the name R, the directories that can still be found later with a name less than
+ * R are prefixes of R, cut where a byte less than '/' follows: those few are looked up.
  */
 #include "archive/reader.h"
 
@@ -25,7 +25,7 @@ void sb_stream_release(struct sb_stream *stream)
     sb_rows_release(&stream->batch);
 }
 
-/* The least path greater than this one is the same with a NUL behind it. */
+/* The smallest path greater than this one is the same with a NUL appended. */
 static enum sb_code go_past(struct sb_stream *stream, const char *path, size_t size,
                             struct sb_error *err)
 {
@@ -58,8 +58,7 @@ static enum sb_code open_range(struct sb_stream *stream, sqlite3_stmt **out, str
     return code;
 }
 
-/* The next row under the statement. An index out of order must not send the scan round in circles.
- */
+/* The next row of the statement. An index out of order must not make the scan loop forever. */
 static enum sb_code step(struct sb_stream *stream, sqlite3_stmt *statement, struct sb_entry *entry,
                          struct sb_error *err)
 {
@@ -117,7 +116,7 @@ static enum sb_code add_implied(struct sb_stream *stream, const char *path, size
     return sb_rows_add(&stream->batch, &entry, true, err);
 }
 
-/* A row somewhere below a child: the child is a directory, and the scan goes on behind it. */
+/* A row somewhere below a child: the child is a directory, and the scan continues after it. */
 static enum sb_code skip_below(struct sb_stream *stream, sqlite3_stmt *statement, const char *path,
                                size_t child_size, struct sb_error *err)
 {
@@ -143,7 +142,7 @@ static enum sb_code take_child(struct sb_stream *stream, sqlite3_stmt *statement
     const char *slash = size ? memchr(name, '/', size) : NULL;
     enum sb_code code = SB_OK;
 
-    /* An empty component is no directory: such a row counts as a child with an odd name. */
+    /* An empty component is not a directory: such a row counts as a child with an odd name. */
     if (slash && slash != name)
         return skip_below(stream, statement, entry->path, (size_t)(slash - entry->path), err);
     if (stream->rows_wanted)
@@ -175,7 +174,7 @@ static enum sb_code look_below(struct sb_stream *stream, const struct sb_buf *ch
     return code;
 }
 
-/* Directories that stand behind the scan's position but before it in order of name. */
+/* Directories that come after the scan's position, but before it in order of name. */
 static enum sb_code add_overtaken(struct sb_stream *stream, struct sb_error *err)
 {
     const char *name = stream->position.data;
@@ -209,7 +208,7 @@ static int compare_children(const void *a, const void *b, void *context)
         sb_row_path(ordering->batch, x) + ordering->base, x->entry.path_size - ordering->base,
         sb_row_path(ordering->batch, y) + ordering->base, y->entry.path_size - ordering->base);
 
-    /* A row, which knows more, before what was only implied. */
+    /* A row, which has more information, comes before an implied directory. */
     return order ? order : x->implied - y->implied;
 }
 
@@ -220,7 +219,7 @@ static bool same_child(const struct sb_rows *batch, const struct sb_row *a, cons
                             b->entry.path_size) == 0;
 }
 
-/* Sorts by name and drops what was implied although it has a row, or twice. */
+/* Sorts by name and drops implied directories that have a row or are duplicates. */
 static void arrange(struct sb_stream *stream)
 {
     struct sb_rows *batch = &stream->batch;

@@ -1,7 +1,7 @@
 /*
- * Read transactions. Without locks nothing keeps another process from writing during one, and what
- * was read then may be of two states; that shows at its end, by the change counter, which the first
- * page has, and by the journal, which stands before any other page is written.
+ * Read transactions. Without locks another process may write during one, and the rows may then be
+ * of two states. The end of the transaction detects that, by the change counter, which the first
+ * page has, and by the journal, which exists before any other page is written.
  */
 #include "archive/reader.h"
 

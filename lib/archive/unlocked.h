@@ -1,6 +1,6 @@
 /*
- * Indexes on file systems without locks: they are read without, through SQLite's own "unix-none".
- * What that means for readers is in transaction.c and shardbox-archive(5); writers are refused.
+ * Indexes on file systems without locks: they are read without locks, through SQLite's own
+ * "unix-none". For the consequences see transaction.c and shardbox-archive(5); writing is refused.
  */
 #ifndef SB_ARCHIVE_UNLOCKED_H
 #define SB_ARCHIVE_UNLOCKED_H
@@ -12,8 +12,8 @@ struct sqlite3;
 #define SB_UNLOCKED_VFS "unix-none"
 
 /*
- * Before the first connection. SQLite takes ENOLCK for a lock that another process holds, and waits
- * for it in vain; from here on it sees the error that other file systems without locks have.
+ * Before the first connection. SQLite reads ENOLCK as a lock of another process, and waits in vain;
+ * from then on it gets the error that other file systems without locks return.
  */
 void sb_unlocked_prepare(void);
 
