@@ -120,7 +120,7 @@ reads() {
     printf 'x' >a.barecat-journal
     run_fail 2 unlocked cat a.barecat one
     stderr_is "shardbox cat: $PWD/a.barecat: another process is changing it, or was interrupted, \
-which cannot be told apart where locks do not work; wait for it, or open it once where they do"
+which cannot be distinguished where locks do not work; wait for it, or open it once where they do"
     : >a.barecat-journal
     run_ok unlocked cat a.barecat one
     output_is one

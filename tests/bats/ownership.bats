@@ -298,7 +298,7 @@ letters() {
     sb pack a -C tree .
     printf '\331\325\005\371\040\241\143\327' >a.new-index-journal
     run_fail 2 sb pack --force a -C more .
-    stderr_has 'a.new-index-journal: a journal stands where the new index is to be'
+    stderr_has 'a.new-index-journal: a journal is where the new index is to be'
     [[ $(sb ls a) == $'one\ntwo' && $(echo a*) == 'a a-shard-00000 a.new-index-journal' ]]
 }
 

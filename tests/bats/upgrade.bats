@@ -294,7 +294,7 @@ would compute 1 checksum"
     make_schema_02
     printf '\331\325\005\371' >a.barecat-journal
     run_fail 2 sb upgrade a.barecat
-    stderr_has 'a.barecat-journal: a journal stands where'
+    stderr_has 'a.barecat-journal: a journal is where'
     [[ -e $old && ! -e a.barecat && ! -e a.barecat.new ]] || fail 'changed'
 }
 

@@ -1,5 +1,5 @@
 /*
- * What the files of the mover and renumber.c share; nobody else includes it.
+ * Shared by the files of the mover and renumber.c only.
  */
 #ifndef SB_ARCHIVE_MOVER_PRIVATE_H
 #define SB_ARCHIVE_MOVER_PRIVATE_H
@@ -14,25 +14,27 @@
 
 struct sb_shards;
 
-/* A queued one. */
+/* A queued move. */
 struct move {
     struct sb_mover_file from;
-    uint32_t shard; /* where to */
+    uint32_t shard; /* the target */
     int64_t offset;
 };
 
-/* A shard that stands. */
+/* An existing shard. */
 struct mover_shard {
-    dev_t device; /* which file it is, through links */
+    dev_t device; /* identifies the file, through links */
     ino_t inode;
     int64_t size;  /* as it was committed */
     int64_t used;  /* bytes of files */
-    bool writable; /* as sb_mover_may_write found it */
-    bool dirty;    /* was written to since the last commit */
+    bool writable; /* result of sb_mover_may_write */
+    bool dirty;    /* written to since the last commit */
 };
 
-/* Shards that are open for writing at once. More than sb_mover_copy has blocks under way: the one
- * that was not used for longest is thus used by none of them. */
+/*
+ * Shards that are open for writing at once. More than sb_mover_copy has blocks in flight: so none
+ * of them uses the least recently used one.
+ */
 #define TARGETS_MOST 8
 
 struct target {
@@ -43,64 +45,68 @@ struct target {
 
 struct sb_mover {
     struct sb_mover_options options;
-    struct sb_hold hold;      /* only found, not taken, where nothing is to be written */
+    struct sb_hold hold;      /* only found, not taken, with dry_run */
     struct sb_buf by_address; /* the name of its index on shard and offset */
 
-    sqlite3 *db; /* in a write transaction from open to free, but for the instant after a commit */
-    int64_t version; /* PRAGMA data_version: moves when somebody else commits */
+    sqlite3 *db;     /* in a write transaction from open to free, except just after a commit */
+    int64_t version; /* PRAGMA data_version: changes when another connection commits */
     bool settled;    /* the note is this run's own */
-    bool broken; /* the lock may be lost, or what is on disk is not known: nothing may be undone */
+    bool broken; /* the lock may be lost, or the state on disk is unknown: nothing may be undone */
 
     struct mover_shard *shards;
     uint32_t shard_count;
-    uint32_t counted; /* of these the index counts, as far as it is committed */
+    uint32_t counted; /* how many of these the committed index counts */
     struct sb_shards *reading;
     struct target targets[TARGETS_MOST];
-    uint64_t uses; /* counts those of targets */
+    uint64_t uses; /* clock for last_use */
 
     struct move *queue;
     size_t queued, queue_capacity;
     int64_t moved; /* bytes, for progress */
 
-    int64_t
-        *reported; /* rows of damaged files; so many that one which is moved twice is told once */
+    int64_t *reported; /* rows of damaged files, up to SB_MOVER_FILES, so that a file that moves
+                          twice is reported once */
     size_t reported_count;
 
-    sqlite3_stmt *next[2], *last[2]; /* rows at an address, and at others behind or before it */
-    sqlite3_stmt *end_before;        /* of the last file in a shard that begins before ... */
+    sqlite3_stmt *next[2], *last[2]; /* rows at an address, and those after or before it */
+    sqlite3_stmt *end_before; /* the end of the last file of a shard that begins before ... */
     sqlite3_stmt *path_of;
     sqlite3_stmt *update;
 };
 
-/* mover.c: the file name of a shard; NULL with err set. Caller frees. */
+/* mover.c: the file name of a shard; NULL with err set. The caller frees it. */
 char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard, struct sb_error *err);
 
-/* Forgets what is known of shards' files, to be asked when there are others. */
+/* Forgets what is known of the shards' files; called when they have changed. */
 enum sb_code sb_mover_reopen_shards(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;
 
-/* The end of the last file of the shard that begins before `limit`, 0 where there is none. Empty
- * ones do not count. */
+/*
+ * The end of the last file of the shard that begins before `limit`, 0 if there is none. Empty files
+ * do not count.
+ */
 enum sb_code sb_mover_end_before(struct sb_mover *mover, uint32_t shard, int64_t limit,
                                  int64_t *end, struct sb_error *err) SB_CHECKED;
 
-/* The name that a row has, for messages. */
+/* The path of a row, for messages. */
 enum sb_code sb_mover_name(struct sb_mover *mover, int64_t row, struct sb_buf *out,
                            struct sb_error *err) SB_CHECKED;
 
 /* mover/check.c: see sb_mover_open. */
 enum sb_code sb_mover_check(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;
 
-/* mover/target.c: a descriptor to write to the shard; it stays the mover's. */
+/* mover/target.c: a descriptor to write to the shard; the mover owns it. */
 enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd,
                              struct sb_error *err) SB_CHECKED;
 void sb_mover_close_targets(struct sb_mover *mover);
 
-/* Puts an empty file in the place of a shard; *file says which. Not synced. */
+/* Replaces a shard by an empty file; *file is its stat. Not synced. */
 enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, struct stat *file,
                                 struct sb_error *err) SB_CHECKED;
 
-/* The note says of the shards from this number on that they go once the index no longer counts
- * them. Not synced. */
+/*
+ * Records in the note that the shards from this number on are removed once the index no longer
+ * counts them. Not synced.
+ */
 enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count,
                                    struct sb_error *err) SB_CHECKED;
 
@@ -111,8 +117,8 @@ enum sb_code sb_mover_sync(struct sb_mover *mover, struct sb_error *err) SB_CHEC
 enum sb_code sb_mover_copy(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;
 
 /*
- * mover/commit.c: commits the write transaction and starts the next. SB_CHANGED when somebody else
- * committed in between.
+ * mover/commit.c: commits the write transaction and starts the next. SB_CHANGED if another
+ * connection committed in between.
  */
 enum sb_code sb_mover_commit_index(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;
 

@@ -21,17 +21,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How long a commit waits for readers to let go of the index, and how often it asks. */
+/* How long a commit waits for readers to release the index, and how often it tries. */
 #define COMMIT_WAIT_MILLISECONDS 60000
-#define ASK_MILLISECONDS         50
+#define RETRY_MILLISECONDS       50
 
 #define BUSY_MILLISECONDS 10000
 
-/* SQLite's lock bytes: PENDING_BYTE and the RESERVED byte behind it. */
+/* SQLite's lock bytes: PENDING_BYTE and the RESERVED byte after it. */
 #define SQLITE_LOCK_START 0x40000000
 #define SQLITE_LOCK_BYTES 2
-
-/* Finding the index */
 
 static bool ends_in(const char *name, const char *suffix)
 {
@@ -40,7 +38,7 @@ static bool ends_in(const char *name, const char *suffix)
     return size > end && strcmp(name + size - end, suffix) == 0;
 }
 
-/* Names that files of another archive have, so that no archive may. */
+/* Names of other archives' files, which no archive may have. */
 static enum sb_code refuse_name(const char *archive, const char *base, struct sb_error *err)
 {
     static const char *const sqlites[] = {"-journal", "-wal", "-shm"};
@@ -89,7 +87,7 @@ enum sb_code sb_hold_refuse_links(const struct sb_hold *hold, struct sb_error *e
     return code || look.links < 2 ? code : fail_links(hold->file, look.links, err);
 }
 
-/* How many of its names are those that a run of ours gives an index before its own. */
+/* How many of its names are temporary ones that a run of ours gives an index. */
 static enum sb_code count_half_names(const struct sb_hold *hold, uint32_t *count,
                                      struct sb_error *err)
 {
@@ -118,7 +116,7 @@ static enum sb_code look_at_links(struct sb_hold *hold, uint32_t links, struct s
     return code || links == half + 1 ? code : fail_links(hold->file, links, err);
 }
 
-/* SB_END: no index stands under this name, but perhaps a directory. */
+/* SB_END: no index has this name, but perhaps a directory. */
 static enum sb_code look_at_index(struct sb_hold *hold, bool follow, bool *directory,
                                   struct sb_error *err)
 {
@@ -152,7 +150,7 @@ static enum sb_code has_shard(const char *archive, bool *has, struct sb_error *e
     return code;
 }
 
-/* Barecat may have written an archive of that very name. */
+/* Barecat may have written an archive of exactly that name. */
 static enum sb_code refuse_own_archive(const struct sb_hold *hold, struct sb_error *err)
 {
     bool own = false, ours = false;
@@ -168,7 +166,7 @@ static enum sb_code refuse_own_archive(const struct sb_hold *hold, struct sb_err
                    hold->file, hold->path);
 }
 
-/* SB_END: none, or a link that leads nowhere, which is in nobody's way. */
+/* SB_END: none, or a dangling link, which is in nobody's way. */
 static enum sb_code look_at_old_index(struct sb_hold *hold, bool follow, struct sb_error *err)
 {
     enum sb_code code;
@@ -207,9 +205,7 @@ enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow
                      : SB_OK;
 }
 
-/* Locks */
-
-/* Process that has one of SQLite's locks on the index, 0 when none on this machine is known to. */
+/* Process that has one of SQLite's locks on the index, 0 if none on this machine is known. */
 static pid_t sqlite_holder(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK,
@@ -272,8 +268,7 @@ static enum sb_code lock_index(struct sb_hold *hold, struct sb_error *err)
     return sb_fail_errno(err, error_number, "%s: cannot be locked", hold->file);
 }
 
-/* With both locks: is the index still the one of this name, and is still none there where none
- * was? */
+/* With both locks: has the index still this name or, if there was none, is there still none? */
 static enum sb_code look_again(const struct sb_hold *hold, struct sb_error *err)
 {
     struct sb_look look;
@@ -317,12 +312,12 @@ void sb_hold_adopt(struct sb_hold *hold, int fd, const struct sb_identity *index
     }
     hold->fd = fd;
     hold->index = *index;
-    /* Without memory for it, what else closes the file may cost SQLite's lock, but not ours. */
+    /* Without memory for it, closing the file elsewhere may drop SQLite's lock, but not ours. */
     if (fstat(fd, &st) == 0)
         (void)!sb_keep_open(hold, &st, &ignored);
 }
 
-/* Before the transaction changes anything, or the reader would be in its way. */
+/* Before the transaction changes anything: the bridge's read lock would block it. */
 static void end_bridge(struct sb_hold *hold)
 {
     sb_database_close(hold->bridge);
@@ -345,7 +340,7 @@ void sb_hold_move(struct sb_hold *to, struct sb_hold *from)
 void sb_hold_drop(struct sb_hold *hold, bool keep)
 {
     end_bridge(hold);
-    /* By the note it is known whose the journal is, if this run began to change the index. */
+    /* The note identifies the journal, if this run began to change the index. */
     hold->note.was_left |= keep && hold->note.text.aim == SB_AIM_CHANGE && hold->file &&
                            sb_journal_is_pending(hold->file);
     sb_note_drop(&hold->note, keep);
@@ -358,8 +353,6 @@ void sb_hold_drop(struct sb_hold *hold, bool keep)
     free(hold->path);
     *hold = SB_HOLD_NONE;
 }
-
-/* The connection */
 
 static enum sb_code refuse_schema(enum sb_schema schema, int major, int minor, const char *path,
                                   const char *file, struct sb_error *err)
@@ -385,8 +378,8 @@ enum sb_code sb_hold_vet(struct sqlite3 *db, const char *path, const char *file,
 }
 
 /*
- * SQLite unlocks all of a file when its last connection in this process does, so one stays that
- * reads; to a lock of the process that it takes a second time it has no objection.
+ * SQLite unlocks the whole file when its last connection in this process does, so a reading one
+ * stays open; it does not mind that the process already has the lock.
  */
 enum sb_code sb_hold_bridge(struct sb_hold *hold, const char *from, int fd, struct sb_error *err)
 {
@@ -431,7 +424,8 @@ enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,
     if (code == SB_OK)
         code = options->to_change ? sb_hold_vet(*db, hold->path, hold->file, err)
                                   : sb_schema_vet(*db, &schema, &major, &minor, false, err);
-    /* EXTRA syncs the directory after a commit too: bytes of a shard may be overwritten after it.
+    /*
+     * EXTRA syncs the directory after a commit too: bytes of a shard may be overwritten after it.
      */
     if (code == SB_OK)
         code = sb_database_run(*db,
@@ -441,7 +435,7 @@ enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,
                                err);
     if (code == SB_OK)
         code = sb_hold_begin(hold, *db, err);
-    /* SQLite found it by its name. */
+    /* SQLite found it by name. */
     if (code == SB_OK)
         code = look_again(hold, err);
     if (code == SB_OK)
@@ -506,8 +500,8 @@ static enum sb_code fail_to_exclude(struct sqlite3 *db, const char *file, int rc
 }
 
 /*
- * Taken past the pager, which knows only of its own lock and lets go of both: through a page
- * written early, an error would leave a journal behind.
+ * Takes the lock directly, not through the pager: the pager knows only its own lock and releases
+ * both. Writing a page early to get it would leave a journal after an error.
  */
 enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file, struct sb_error *err)
 {
@@ -516,7 +510,7 @@ enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file, struct sb_
     int rc;
 
     sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &handle);
-    for (int waited = 0;; waited += ASK_MILLISECONDS) {
+    for (int waited = 0;; waited += RETRY_MILLISECONDS) {
         rc = handle->pMethods->xLock(handle, SQLITE_LOCK_EXCLUSIVE);
         if (rc == SQLITE_OK)
             return SB_OK;
@@ -526,7 +520,7 @@ enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file, struct sb_
             return sb_fail_interrupt(err);
         if (waited >= wait)
             break;
-        usleep(ASK_MILLISECONDS * 1000);
+        usleep(RETRY_MILLISECONDS * 1000);
     }
     return sb_fail(err, SB_LOCKED,
                    "%s: readers kept it open for %d seconds, so it was not changed; try again",

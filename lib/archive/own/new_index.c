@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* It has the lock that it needs when it stands. */
+/* Takes the lock now that it will need under its final name. */
 static enum sb_code note_and_lock(struct sb_new_index *index, struct sb_hold *hold,
                                   struct sb_error *err)
 {
@@ -43,7 +43,7 @@ static enum sb_code make_tables(struct sb_new_index *index, const char *journal_
                                 struct sb_error *err)
 {
     char pragmas[200];
-    /* SQLite would play it into the new index. */
+    /* SQLite would play a journal into the new index. */
     enum sb_code code = sb_journal_refuse(index->path, err);
 
     if (code == SB_OK)
@@ -102,8 +102,6 @@ void sb_new_index_release(struct sb_new_index *index)
     *index = SB_NEW_INDEX_NONE;
 }
 
-/* Placing it */
-
 static enum sb_code fail_replaced(const struct sb_hold *hold, struct sb_error *err)
 {
     return sb_fail(
@@ -118,7 +116,7 @@ static enum sb_code exchange(const char *from, const char *to)
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) ? SB_SYSTEM : SB_OK;
 }
 
-/* Where the two cannot change places, the look comes just before the act. */
+/* Where names cannot be exchanged, the check comes just before the renaming. */
 static enum sb_code rename_over(const struct sb_hold *hold, const char *from, bool *committed,
                                 struct sb_error *err)
 {
@@ -142,7 +140,7 @@ static enum sb_code fail_taken(const char *from, struct sb_error *err)
         from);
 }
 
-/* Is the file of this name the one that was made? */
+/* Has this name the file that was made? */
 static enum sb_code check_made(const char *name, const char *from,
                                const struct sb_identity *identity, struct sb_error *err)
 {
@@ -153,8 +151,8 @@ static enum sb_code check_made(const char *name, const char *from,
 }
 
 /*
- * The two change places; then both are looked at, and only the index that is locked goes. A run
- * that is killed meanwhile leaves it under the new one's name (settle.h).
+ * Exchanges the two names; then checks both, and removes only the index that is locked. A run that
+ * is killed meanwhile leaves that under the new one's name (settle.h).
  */
 static enum sb_code replace(const struct sb_hold *hold, const char *from,
                             const struct sb_identity *identity, bool *committed,
@@ -183,7 +181,7 @@ static enum sb_code replace(const struct sb_hold *hold, const char *from,
     return code;
 }
 
-/* Where no index stands. */
+/* Without an existing index. */
 static enum sb_code rename_first(const struct sb_hold *hold, const char *from,
                                  const struct sb_identity *identity, bool *committed,
                                  struct sb_error *err)
@@ -246,7 +244,7 @@ enum sb_code sb_new_index_place(struct sb_hold *hold, const char *from, int *fd,
         code = sb_note_confirm(&hold->note, err);
     if (code == SB_OK)
         code = check_made(from, from, identity, err);
-    /* What it speaks of has its names on disk. */
+    /* The names of the files that it refers to are on disk. */
     if (code == SB_OK)
         code = sb_sync_directory_of(hold->path, err);
     if (code)
@@ -254,7 +252,7 @@ enum sb_code sb_new_index_place(struct sb_hold *hold, const char *from, int *fd,
     if (!replaces) {
         code = rename_first(hold, from, identity, committed, err);
     } else if (is_part) {
-        /* The name of a part says that there is one to go on with: no other index may have it. */
+        /* The name of a part means that there is one to continue: no other index may have it. */
         code = rename_over(hold, from, committed, err);
     } else {
         code = replace(hold, from, identity, committed, err);

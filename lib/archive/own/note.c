@@ -19,10 +19,12 @@
 #define PAGE_BYTES 4096
 #define TEXT_MOST  (64 << 20)
 #define LINE_SIZE  160
-#define HOST_MOST  64 /* bytes of its name that a note has */
+#define HOST_MOST  64 /* of the host name in a note */
 
-/* Whoever held the lock may have removed the file before it let go; that it always does so just
- * now is not to be believed. */
+/*
+ * The previous holder may have removed the file before it released the lock; that this happens each
+ * time is unlikely.
+ */
 #define TRIES 100
 
 static const char *const claim_words[SB_CLAIM_KINDS] = {"made", "gone", "empty"};
@@ -35,8 +37,6 @@ static void release_text(struct sb_note_text *text)
         free(text->claims[i].at);
     *text = nothing;
 }
-
-/* What a line says */
 
 static enum sb_code put_claim(struct sb_claims *claims, uint32_t number,
                               const struct sb_identity *file, struct sb_error *err)
@@ -97,7 +97,7 @@ static bool take_numbered(const char *text, uint32_t *number, struct sb_identity
     return take_shard(&text, ' ', number) && take_identity(text, out);
 }
 
-/* The rest of the line behind a word; NULL for another word. */
+/* The rest of the line after `word`; NULL if it does not begin so. */
 static const char *after(const char *line, const char *word)
 {
     size_t size = strlen(word);
@@ -152,7 +152,7 @@ static enum sb_code take_line(const char *line, struct sb_note_text *text, struc
     return SB_END;
 }
 
-/* Changes the text that it reads. A last line without its end was not written. */
+/* Modifies the text. A last line without a newline was not completely written. */
 static enum sb_code parse(struct sb_note *note, char *text, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -182,8 +182,6 @@ static void let_go(struct sb_note *note)
     *note = (struct sb_note){.fd = -1, .text = nothing};
 }
 
-/* Taking it */
-
 static enum sb_code refuse_not_ours(const char *path, struct sb_error *err)
 {
     return sb_fail(err, SB_EXISTS,
@@ -192,7 +190,7 @@ static enum sb_code refuse_not_ours(const char *path, struct sb_error *err)
                    path);
 }
 
-/* The first line of a note: the process, 0 where it names none, and the host behind it. */
+/* The first line of a note: the process (0 if there is none), and the host after it. */
 static uint64_t read_maker(const char *note_path, char *line, size_t capacity, const char **host)
 {
     int fd = open(note_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -240,8 +238,8 @@ static bool is_all_zeros(const struct sb_buf *bytes)
 }
 
 /*
- * Nothing is lost when an empty file is taken over, or one of zeros, which is what a power failure
- * may leave of a first page. Anything else must begin as a note.
+ * An empty file may be taken over without loss; also one of zeros, as a power failure may leave a
+ * first page. Anything else must begin as a note.
  */
 static enum sb_code read_text(struct sb_note *note, const struct sb_look *look,
                               struct sb_error *err)
@@ -267,8 +265,8 @@ static enum sb_code read_text(struct sb_note *note, const struct sb_look *look,
 }
 
 /*
- * Where the sticky bit keeps a user from removing what is ours, a note of his is not to do so for
- * him. In any other directory he needs none.
+ * Where the sticky bit keeps a user from removing our files, his note must not make us remove them.
+ * In any other directory he needs none.
  */
 static enum sb_code refuse_foreign(const struct sb_note *note, const struct sb_look *look,
                                    struct sb_error *err)
@@ -307,7 +305,7 @@ static enum sb_code lock(struct sb_note *note, bool was_there, struct sb_error *
     return sb_fail_errno(err, error_number, "%s: cannot be locked", note->path);
 }
 
-/* SB_END: the file that was opened is no more the one of this name. */
+/* SB_END: the opened file no longer has this name. */
 static enum sb_code try_to_take(struct sb_note *note, struct sb_error *err)
 {
     struct sb_look before, opened, after_lock;
@@ -391,7 +389,7 @@ enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index,
     code = note.fd < 0 ? SB_END : sb_look_into(note.fd, note.path, &look, err);
     if (code == SB_OK)
         code = read_text(&note, &look, err);
-    /* One that was copied names what was copied with it by what that was before. */
+    /* A copied note identifies copied files by the identities of the originals. */
     if (code == SB_OK && note.text.aim != SB_AIM_NONE &&
         sb_is_identical(&note.text.self, &look.identity))
         *knows =
@@ -400,7 +398,7 @@ enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index,
     return code == SB_NOMEM ? code : SB_OK;
 }
 
-/* May there be a file that it tells of? To change rows alone makes none. */
+/* May there be a file that it names? Changing only rows makes none. */
 static bool is_worth_keeping(const struct sb_note *note)
 {
     const struct sb_note_text *said = &note->text;
@@ -421,11 +419,9 @@ void sb_note_drop(struct sb_note *note, bool keep)
     let_go(note);
 }
 
-/* Writing it */
-
 /*
- * The opening is written once more with the first line: when the power fails, of two writes the
- * second may be there without the first.
+ * The opening is written again with the first line: after a power failure the second of two writes
+ * may be there without the first.
  */
 static enum sb_code add(struct sb_note *note, const char *line, struct sb_error *err)
 {
@@ -438,7 +434,7 @@ static enum sb_code add(struct sb_note *note, const char *line, struct sb_error 
     return sb_pwrite_full(note->fd, text, size, at, note->path, err);
 }
 
-/* The line counts here, too, as it would for the next run. */
+/* Applies the line here too, as the next run would. */
 static enum sb_code say(struct sb_note *note, const char *line, struct sb_error *err)
 {
     enum sb_code code = take_line(line, &note->text, err);
@@ -446,7 +442,7 @@ static enum sb_code say(struct sb_note *note, const char *line, struct sb_error 
     return code ? code : add(note, line, err);
 }
 
-/* Synced, or new lines could come to disk among old ones. */
+/* Synced, because new lines could reach the disk among old ones. */
 enum sb_code sb_note_clear(struct sb_note *note, struct sb_error *err)
 {
     release_text(&note->text);
@@ -482,7 +478,7 @@ enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
     snprintf(note->opening, sizeof(note->opening),
              MARK "%ld %.64s\nself %" PRIu64 ".%" PRId64 "\n%.60s\n", (long)getpid(), here.nodename,
              note->identity.inode, note->identity.born, aimed);
-    /* Of a new archive nothing is there yet. A journal of one that changes is known by it. */
+    /* A new archive has no files yet. For a change the note identifies the journal. */
     if (aim != SB_AIM_CHANGE)
         return SB_OK;
     note->size = (off_t)strlen(note->opening);
@@ -514,7 +510,10 @@ enum sb_code sb_note_unsay_whole(struct sb_note *note, struct sb_error *err)
     if (ftruncate(note->fd, note->whole_at))
         return sb_fail_errno(err, errno, "%s", note->path);
     note->size = note->whole_at;
-    /* A disk that does not sync is no reason to leave more behind: after a kill it counts. */
+    /*
+     * Continues if the sync fails, to remove what can be removed: after a kill the file is valid
+     * unsynced.
+     */
     (void)!sb_note_sync(note, &ignored);
     return SB_OK;
 }
@@ -541,8 +540,6 @@ enum sb_code sb_note_sync(struct sb_note *note, struct sb_error *err)
 {
     return sb_fsync(note->fd, note->path, err);
 }
-
-/* Asking it */
 
 bool sb_note_claims(const struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
                     const struct sb_identity *file)

@@ -27,7 +27,7 @@ char *sb_own_name(const char *path, const char *suffix, struct sb_error *err)
     return NULL;
 }
 
-/* Steps over `word` where the text begins with it. */
+/* Skips `word` if the text begins with it. */
 static bool eat(const char **text, const char *word)
 {
     size_t size = strlen(word);

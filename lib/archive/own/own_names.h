@@ -1,15 +1,15 @@
 /*
- * The names that an archive has for its own: all of them, and none but these. A is the archive's.
+ * The names of an archive's own files: all of them, and no others. A is the archive's.
  *
  *   A, A-shard-NNNNN             the index, and the shards
- *   A-sqlite-index               the index as releases of Barecat before schema 0.3 called it
+ *   A-sqlite-index               the index of releases of Barecat before schema 0.3
  *   A.new                        the note and the lock of a writer (note.h)
- *   A.new-index, A.new-shard-NNNNN   what it makes
- *   A.part and all of these of it    what a run with --checkpoint stores into (part.h)
- *   -journal, -wal, -shm         SQLite's, behind the name of an index
+ *   A.new-index, A.new-shard-NNNNN   files that it makes
+ *   A.part, and all of these for A.part    the unfinished archive of a run with --checkpoint
+ * (part.h) -journal, -wal, -shm         SQLite's, after the name of an index
  *
- * A name alone says nothing of who made the file. What has one of these names is the archive's if
- * its index counts the shard (shardcount.h), or a note names it and its identity (note.h).
+ * A name alone does not prove who made the file. A file of such a name is the archive's if its
+ * index counts the shard (shardcount.h), or if a note has its name and identity (note.h).
  */
 #ifndef SB_ARCHIVE_OWN_OWN_NAMES_H
 #define SB_ARCHIVE_OWN_OWN_NAMES_H
@@ -25,18 +25,18 @@
 #define SB_NEW_INDEX  ".new-index"
 #define SB_PART       ".part"
 
-/* PREFIX-shard-NNNNN; of the caller. NULL when there is no memory, which err says. */
+/* PREFIX-shard-NNNNN; the caller frees it. NULL with err set: no memory. */
 char *sb_shard_name(const char *prefix, uint32_t shard, struct sb_error *err);
 
 /* PATH followed by a suffix, likewise. */
 char *sb_own_name(const char *path, const char *suffix, struct sb_error *err);
 
 enum sb_own_kind {
-    SB_OWN_NONE,      /* a stranger's */
-    SB_OWN_INDEX,     /* or what SQLite puts beside it */
-    SB_OWN_OLD_INDEX, /* likewise; the archive's only where no index has the new name */
+    SB_OWN_NONE,      /* not an archive's */
+    SB_OWN_INDEX,     /* or one of SQLite's files beside it */
+    SB_OWN_OLD_INDEX, /* likewise; the archive's only if no index has the new name */
     SB_OWN_SHARD,
-    SB_OWN_NEW, /* of a writer that is at work, or was killed; a part's, too */
+    SB_OWN_NEW, /* of a writer that is running, or was killed; also those of a part */
 };
 
 struct sb_own {
@@ -44,13 +44,13 @@ struct sb_own {
     uint32_t shard; /* of SB_OWN_SHARD */
 };
 
-/* What the name of a file, without directories, is among those of the archive called base. */
+/* What kind of name a file name, without directories, is for the archive `base`. */
 struct sb_own sb_own_of(const char *name, const char *base);
 
-/* The same of what is behind the base in a name. */
+/* The same for the part of a name after the base. */
 struct sb_own sb_own_of_rest(const char *rest);
 
-/* Is it the path of a shard that waits for its lasting name? */
+/* Is it the path of a shard without its final name? */
 bool sb_is_new_shard(const char *path);
 
 #endif

@@ -44,7 +44,10 @@ enum sb_code sb_part_look(const char *part, bool *there, struct sb_progress *pro
     return code == SB_FORMAT || code == SB_NOENT ? refuse_not_ours(part, err) : code;
 }
 
-/* That it goes is on disk before any of it does: half of it is not to be gone on with. */
+/*
+ * Records on disk that it is being removed, before any file is: an incomplete part must not be
+ * continued.
+ */
 static enum sb_code discard(struct sb_hold *hold, sqlite3 *db, struct sb_error *err)
 {
     struct sb_progress progress = {0};
@@ -72,7 +75,7 @@ static enum sb_code remove_files(const struct sb_hold *hold, sqlite3 *db, struct
     uint32_t count;
     enum sb_code code = sb_shard_count_in_use(db, hold->path, &count, err);
 
-    /* One without files has a shard all the same. */
+    /* An archive without files has a shard too. */
     for (uint32_t i = count > 0 ? count : 1; code == SB_OK && i > 0; i--) {
         char *path = sb_shard_name(hold->path, i - 1, err);
 

@@ -1,9 +1,9 @@
 /*
- * ARCHIVE.part: the archive that a run stores into stretch by stretch until it is whole.
+ * ARCHIVE.part: the archive that a run with checkpoints writes, until it is complete.
  *
- * It is an archive like any other, with shards ARCHIVE.part-shard-NNNNN; the rows of progress.h in
- * its config show that it is one of ours. A writer of ARCHIVE (SB_CREATE or SB_REPLACE) is open
- * meanwhile as the lock, and its sb_writer_commit_part makes ARCHIVE of it.
+ * It is an ordinary archive, with shards ARCHIVE.part-shard-NNNNN; the rows of progress.h in its
+ * config show that it is one of ours. Meanwhile a writer of ARCHIVE (SB_CREATE or SB_REPLACE) is
+ * open as the lock; its sb_writer_commit_part turns the part into ARCHIVE.
  */
 #ifndef SB_ARCHIVE_OWN_PART_H
 #define SB_ARCHIVE_OWN_PART_H
@@ -12,17 +12,17 @@
 
 #include <stdbool.h>
 
-/* "ARCHIVE.part", as sb_hold_path has it; caller frees. */
+/* "ARCHIVE.part", as sb_hold_path has it; the caller frees it. */
 char *sb_part_path(const char *archive, struct sb_error *err);
 
 /*
- * *there: it stands, and progress, which the caller releases, says how far it is. SB_EXISTS for
+ * *there: it exists, and progress, which the caller releases, is how far it is. SB_EXISTS for
  * something of that name that no run of ours left.
  */
 enum sb_code sb_part_look(const char *part, bool *there, struct sb_progress *progress,
                           struct sb_error *err) SB_CHECKED;
 
-/* Removes the part with its shards. A run of this that is killed is completed by the next. */
+/* Removes the part with its shards. If this is killed, the next run completes it. */
 enum sb_code sb_part_remove(const char *part, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -27,7 +27,7 @@ static enum sb_code fail_unexplained(const char *archive, uint32_t from, const c
                    archive, name);
 }
 
-/* *there: something has the name of this shard. What is empty is in nobody's way. */
+/* *there: a file has the name of this shard. An empty file is not in the way. */
 static enum sb_code refuse_shard(const char *archive, uint32_t from, uint32_t number, bool *there,
                                  struct sb_error *err)
 {

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file by its name, and what stands there. */
+/* A file name, and what is there. */
 struct named {
     char *path; /* NULL: not made */
     struct sb_look look;
@@ -30,7 +30,7 @@ static void release(struct named *named)
     *named = (struct named){0};
 }
 
-/* Takes over the path, also when it fails. */
+/* Takes over the path, also on failure. */
 static enum sb_code look(struct named *named, char *path, struct sb_error *err)
 {
     *named = (struct named){.path = path};
@@ -67,9 +67,7 @@ static enum sb_code sync_directory(const struct sb_hold *hold, struct sb_error *
     return sb_sync_directory_of(hold->path, err);
 }
 
-/* Undoing */
-
-/* Removes what stands under a name if it is the file that was claimed so. */
+/* Removes the file of a name if it is the one that was claimed. */
 static enum sb_code remove_claimed(const struct sb_hold *hold, const char *suffix,
                                    enum sb_claim_kind kind, uint32_t number, struct sb_error *err)
 {
@@ -82,15 +80,15 @@ static enum sb_code remove_claimed(const struct sb_hold *hold, const char *suffi
     return code;
 }
 
-/* A shard that was made as a link: with the name nothing is lost of what it led to. */
+/* A shard that was made as a link: removing the name loses nothing of its target. */
 static bool is_link(const struct sb_look *look)
 {
     return look->there && (S_ISLNK(look->mode) || (S_ISREG(look->mode) && look->links > 1));
 }
 
 /*
- * From this number on: links that were not noted one by one, as far as they go; and what a run had
- * just made when it was killed, before it could note it: a file without a byte.
+ * From this number on, removes links, which were not noted one by one, and an empty file, which a
+ * killed run had made but not noted yet.
  */
 static enum sb_code remove_unnoted(const struct sb_hold *hold, uint32_t number,
                                    struct sb_error *err)
@@ -110,7 +108,7 @@ static enum sb_code remove_unnoted(const struct sb_hold *hold, uint32_t number,
     return code;
 }
 
-/* Where the first shard that is not claimed would be, of those that the run made. */
+/* The first number without a claim, among the shards that the run made. */
 static uint32_t first_unnoted(const struct sb_hold *hold, uint32_t counted)
 {
     const struct sb_claims *made = &hold->note.text.claims[SB_CLAIM_MADE];
@@ -128,7 +126,7 @@ static enum sb_code remove_new_index(const struct sb_hold *hold, struct sb_error
     struct named index;
     enum sb_code code = look_at_new_index(&index, hold, err);
 
-    /* One that was made a moment ago, and not noted yet, has no byte. */
+    /* An index that was just made, and not noted yet, is empty. */
     if (code == SB_OK && (sb_is_identical(&index.look.identity, &left->index) ||
                           (left->aim != SB_AIM_CHANGE && sb_is_empty_file(&index.look))))
         code = remove_named(&index, err);
@@ -136,16 +134,16 @@ static enum sb_code remove_new_index(const struct sb_hold *hold, struct sb_error
     return code;
 }
 
-/* `counted`: shards of the index that stands, 0 without one. */
+/* `counted`: shards of the existing index, 0 without one. */
 static enum sb_code undo_shards(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
 {
     const struct sb_note_text *left = &hold->note.text;
-    /* Or a run that comes after a kill would finish what is only half there. */
+    /* Otherwise a run after a kill would finish an incomplete index. */
     enum sb_code code = sb_note_unsay_whole(&hold->note, err);
 
     for (uint32_t i = 0; code == SB_OK && i < left->claims[SB_CLAIM_MADE].count; i++) {
         code = remove_claimed(hold, SB_NEW_SUFFIX, SB_CLAIM_MADE, i, err);
-        /* A run that replaces an archive names no shard before its commit. */
+        /* A run that replaces an archive gives no shard its final name before its commit. */
         if (code == SB_OK && i >= counted && left->aim != SB_AIM_REPLACE)
             code = remove_claimed(hold, "", SB_CLAIM_MADE, i, err);
     }
@@ -156,7 +154,10 @@ static enum sb_code undo_shards(struct sb_hold *hold, uint32_t counted, struct s
     return code ? code : remove_unnoted(hold, first_unnoted(hold, counted), err);
 }
 
-/* The run did not commit. As long as the new index is there it is known that the rest may go. */
+/*
+ * The run did not commit. While the new index exists, a later run knows that the rest may be
+ * removed.
+ */
 static enum sb_code undo(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
 {
     enum sb_code code = undo_shards(hold, counted, err);
@@ -165,7 +166,7 @@ static enum sb_code undo(struct sb_hold *hold, uint32_t counted, struct sb_error
         code = sync_directory(hold, err);
     if (code == SB_OK)
         code = remove_new_index(hold, err);
-    /* Before the note says something else. */
+    /* Before the note is changed. */
     return code ? code : sync_directory(hold, err);
 }
 
@@ -175,12 +176,10 @@ bool sb_settle_undo(struct sb_hold *hold, uint32_t counted)
     bool undone = sb_note_confirm(&hold->note, &ignored) == SB_OK &&
                   undo_shards(hold, counted, &ignored) == SB_OK;
 
-    /* A disk that fails is no reason to leave more behind. */
+    /* Continues if the sync fails, to remove what can be removed. */
     (void)!sync_directory(hold, &ignored);
     return undone && remove_new_index(hold, &ignored) == SB_OK;
 }
-
-/* What cannot be told */
 
 static enum sb_code refuse(const struct sb_hold *hold, const char *path, struct sb_error *err)
 {
@@ -205,12 +204,12 @@ static enum sb_code refuse_standing(const struct sb_hold *hold, const char *suff
 }
 
 /*
- * The note speaks of an index that is not here. Whether its run came to a commit nobody can tell,
- * and its shards may be all that is left of an archive: as long as any stands where the run had it,
- * no writer may begin. `counted`: shards of the index that stands are its own.
+ * The note is about an index that is not here. Nothing shows whether its run committed, and its
+ * shards may be all that is left of an archive: while any of them is where the run made it, no
+ * writer may begin. `counted`: the existing index owns its shards.
  */
-static enum sb_code refuse_untold(const struct sb_hold *hold, uint32_t counted,
-                                  struct sb_error *err)
+static enum sb_code refuse_unknown(const struct sb_hold *hold, uint32_t counted,
+                                   struct sb_error *err)
 {
     const struct sb_note_text *left = &hold->note.text;
     struct named index;
@@ -233,8 +232,6 @@ static enum sb_code refuse_untold(const struct sb_hold *hold, uint32_t counted,
     return code;
 }
 
-/* Naming shards */
-
 static enum sb_code refuse_in_the_way(const struct named *from, const struct named *to,
                                       struct sb_error *err)
 {
@@ -243,8 +240,8 @@ static enum sb_code refuse_in_the_way(const struct named *from, const struct nam
 }
 
 /*
- * An empty file that a killed run left under a name goes, but only as long as it is empty: the two
- * change places, and back should it hold something.
+ * Removes an empty file that a killed run left under a name, but only if it is still empty:
+ * exchanges the two names, and exchanges them back if the file has content.
  */
 static enum sb_code replace_empty(const struct named *from, const struct named *to,
                                   struct sb_error *err)
@@ -269,8 +266,8 @@ static enum sb_code replace_empty(const struct named *from, const struct named *
 }
 
 /*
- * Between a kill and now Barecat, which knows of no note, may have added files to a shard that is
- * to go.
+ * Between a kill and now Barecat, which does not know notes, may have added files to a shard that
+ * is to be removed.
  */
 static enum sb_code refuse_written(const struct sb_hold *hold, const struct named *from,
                                    const struct named *to, struct sb_error *err)
@@ -322,7 +319,7 @@ static enum sb_code fail_missing(const struct named *from, const struct named *t
                    from->path, to->path);
 }
 
-/* Its lasting name for a shard under the suffix. `proved`: the note says which file it is. */
+/* Gives a shard with the suffix its final name. `proved`: the note has its identity. */
 static enum sb_code name_shard(const struct sb_hold *hold, const char *suffix, uint32_t number,
                                bool proved, struct sb_error *err)
 {
@@ -389,10 +386,10 @@ enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count, struct 
     return code;
 }
 
-/* After the commit */
-
-/* Shards that the row of config leads to, and so are the archive's. The note, if it is of this
- * index, says which files they are, and what they replace. */
+/*
+ * Shards that the row of config refers to, which thus are the archive's. If the note is about this
+ * index, it identifies these files, and those that they replace.
+ */
 static enum sb_code finish_row(const struct sb_hold *hold, const struct sb_pending *pending,
                                struct sb_error *err)
 {
@@ -407,7 +404,7 @@ static enum sb_code finish_row(const struct sb_hold *hold, const struct sb_pendi
 
 /*
  * Where a file system cannot rename without replacing, a kill leaves the index under both names:
- * that is finished.
+ * completes the renaming.
  */
 static enum sb_code remove_second_names(const struct sb_hold *hold, struct sb_error *err)
 {
@@ -426,7 +423,7 @@ static enum sb_code remove_second_names(const struct sb_hold *hold, struct sb_er
     return code;
 }
 
-/* A part that became this archive is there no more: shards of one that is are its own. */
+/* A part that became this archive no longer exists: shards of an existing part are the part's. */
 static enum sb_code refuse_part(const struct sb_hold *hold, struct sb_error *err)
 {
     struct named part;
@@ -443,7 +440,7 @@ static enum sb_code refuse_part(const struct sb_hold *hold, struct sb_error *err
 static enum sb_code drop_row(struct sb_hold *hold, struct sqlite3 *db, bool part,
                              struct sb_error *err)
 {
-    /* What was a part is one no more. */
+    /* It is no longer a part. */
     enum sb_code code = part ? sb_progress_save(db, NULL, err) : SB_OK;
 
     if (code == SB_OK)
@@ -453,7 +450,7 @@ static enum sb_code drop_row(struct sb_hold *hold, struct sqlite3 *db, bool part
     return code ? code : sb_hold_begin(hold, db, err);
 }
 
-/* The index under its old name goes once the new one stands. */
+/* The index under its old name is removed once the new one exists. */
 static enum sb_code remove_replaced(const struct sb_hold *hold, struct sb_error *err)
 {
     struct named old;
@@ -465,7 +462,7 @@ static enum sb_code remove_replaced(const struct sb_hold *hold, struct sb_error 
     return code;
 }
 
-/* The index of the run stands. One that it replaced may have changed places with it. */
+/* The index of the run is in place. The one that it replaced may be under the new one's name. */
 static enum sb_code finish_committed(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
 {
     struct named index;
@@ -482,7 +479,7 @@ static enum sb_code finish_committed(struct sb_hold *hold, uint32_t counted, str
     return code ? code : sync_directory(hold, err);
 }
 
-/* Of a run that changed an archive in place its index says what counts. */
+/* After a change in place the index itself shows which shards it counts. */
 static enum sb_code settle_change(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
 {
     enum sb_code code = undo(hold, counted, err);
@@ -507,23 +504,23 @@ static enum sb_code settle_note(struct sb_hold *hold, uint32_t counted, struct s
     const struct sb_note_text *left = &hold->note.text;
     bool waits;
 
-    /* Killed before it came to say anything, a run may have made a file, which is empty. */
+    /* A run that was killed before its first line may have made an empty file. */
     if (left->aim == SB_AIM_NONE)
         return hold->note.was_left ? undo(hold, counted, err) : SB_OK;
     if (left->aim == SB_AIM_CHANGE)
         return sb_is_identical(&left->subject, &hold->index) ? settle_change(hold, counted, err)
-                                                             : refuse_untold(hold, counted, err);
+                                                             : refuse_unknown(hold, counted, err);
     if (sb_is_identical(&left->index, &hold->index))
         return finish_committed(hold, counted, err);
     if (!is_at_new_index(hold, &waits, err))
         return err->code;
-    /* As long as the new index waits under its own name, nothing was replaced by it. */
+    /* While the new index has its temporary name, it has not replaced anything. */
     if (waits || sb_is_identical(&left->subject, &hold->index))
         return undo(hold, counted, err);
-    return refuse_untold(hold, counted, err);
+    return refuse_unknown(hold, counted, err);
 }
 
-/* The row, and what it leads to; SB_OK also without one. */
+/* The row, and the shards that it refers to; SB_OK also without a row. */
 static enum sb_code settle_row(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
 {
     struct sb_pending pending;
@@ -532,7 +529,7 @@ static enum sb_code settle_row(struct sb_hold *hold, struct sqlite3 *db, struct 
 
     if (code || !pending.suffix)
         return code;
-    /* Under its other names, as after cp -al, shards have the names that the row says. */
+    /* Under its other names, as after cp -al, shards have the names that the row has. */
     code = sb_hold_refuse_links(hold, err);
     if (code)
         return code;
@@ -558,7 +555,7 @@ enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db, struct sb_error
 
     if (code == SB_OK && (hold->note.was_left || hold->note.text.aim != SB_AIM_NONE))
         code = sb_shard_count_in_use(db, hold->path, &counted, err);
-    /* An archive without files has a shard all the same. */
+    /* An archive without files has a shard too. */
     return code ? code : settle_note(hold, counted > 0 ? counted : 1, err);
 }
 
@@ -566,8 +563,6 @@ enum sb_code sb_settle_oldest(struct sb_hold *hold, struct sb_error *err)
 {
     return settle_note(hold, SB_SHARD_MAX + 1, err);
 }
-
-/* Without an index */
 
 enum sb_code sb_settle_missing(struct sb_hold *hold, struct sb_error *err)
 {
@@ -578,7 +573,7 @@ enum sb_code sb_settle_missing(struct sb_hold *hold, struct sb_error *err)
         return hold->note.was_left ? undo(hold, 0, err) : SB_OK;
     if (left->aim != SB_AIM_CHANGE && !is_at_new_index(hold, &waits, err))
         return err->code;
-    return waits ? undo(hold, 0, err) : refuse_untold(hold, 0, err);
+    return waits ? undo(hold, 0, err) : refuse_unknown(hold, 0, err);
 }
 
 enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error *err)

@@ -1,46 +1,60 @@
 /*
- * What a killed run left beside an archive is finished or undone by the next writer.
+ * The next writer finishes or undoes what a killed run left beside an archive.
  *
- * The note that the run left (note.h) says what it was about, and the index tells whether it came
- * to its commit: which index stands, and which shards it counts. Where the one does not speak of
- * the other, since either was moved, replaced or copied meanwhile, nothing is renamed or removed:
- * SB_EXISTS names what stands there, and what to do. A row of config that leads to shards under
- * other names (pending.h) is followed as far as no file is in the way.
+ * The run's note (note.h) records what it was doing, and the index shows whether the run reached
+ * its commit: by which index exists, and which shards it counts. If the note and the index do not
+ * belong together, because one of them was moved, replaced or copied meanwhile, nothing is renamed
+ * or removed: SB_EXISTS names the file that is there, and what to do. A row of config about shards
+ * under other names (pending.h) is followed unless a file is in the way.
  */
 #ifndef SB_ARCHIVE_OWN_SETTLE_H
 #define SB_ARCHIVE_OWN_SETTLE_H
 
 #include "archive/own/hold.h"
 
-/* For the index that stands, in the write transaction of db, which is there afterwards too. Then
- * the note has nothing to say any more. */
+/*
+ * For the existing index, in the write transaction of db, which is open afterwards too. The note is
+ * then empty.
+ */
 enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err) SB_CHECKED;
 
-/* The same for one of the oldest schema, which has no table config. */
+/* The same for an index of the oldest schema, which has no table config. */
 enum sb_code sb_settle_oldest(struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
 
-/* Where no index stands: a run that made one is undone. */
+/* Without an index: undoes a run that was making one. */
 enum sb_code sb_settle_missing(struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
 
-/* Where no index stands: a run that had only its renames left is finished, and then the index
- * stands. *done: there was one. */
+/*
+ * Without an index: finishes a run that had only its renames left, so that the index exists then.
+ * *done: there was such a run.
+ */
 enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error *err) SB_CHECKED;
 
-/* The same for a run of this process that did not come to its commit. counted: shards of the index
- * that stands; 0 where none of those that the run made can be among them. What cannot be removed
- * stays for the next writer; then false. */
+/*
+ * The same for a run of this process that did not reach its commit. counted: shards of the existing
+ * index; 0 if none of those that the run made can be among them. False: something could not be
+ * removed, and is left to the next writer.
+ */
 bool sb_settle_undo(struct sb_hold *hold, uint32_t counted);
 
-/* Of the run whose note it is: sees to it that the shard of this number can get its lasting name.
- * The note says so of an empty file that has it, which goes; SB_EXISTS for any other. */
+/*
+ * For the run of this note: makes sure that the shard of this number can get its final name. An
+ * empty file of that name is recorded in the note, and later replaced; SB_EXISTS for any other
+ * file.
+ */
 enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number,
                                   struct sb_error *err) SB_CHECKED;
 
-/* Of the run whose note it is: gives the shards that it made their lasting names, before the commit
- * by which the index counts them. Nothing is replaced but what the note says goes. Synced. */
+/*
+ * For the run of this note: gives the shards that it made their final names, before the commit by
+ * which the index counts them. Replaces only files that the note lists for removal. Synced.
+ */
 enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
 
-/* Of the run whose note it is, after its commit: the shards that go are removed. Not synced. */
+/*
+ * For the run of this note, after its commit: removes the shards that it lists for removal. Not
+ * synced.
+ */
 enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count,
                                    struct sb_error *err) SB_CHECKED;
 

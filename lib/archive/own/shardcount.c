@@ -102,7 +102,7 @@ enum sb_code sb_shard_count_record(struct sqlite3 *db, uint32_t count, struct sb
 
     if (code)
         return code;
-    /* An archive without files has a shard all the same. */
+    /* An archive without files has a shard too. */
     if (count <= 1 || count <= filled)
         return sb_config_drop(db, SB_CONFIG_SHARD_COUNT, err);
     return sb_config_put(db, SB_CONFIG_SHARD_COUNT, NULL, &wide, err);
