@@ -135,7 +135,7 @@ static enum sb_code follow(struct sb_content *content, struct sb_entry *entry, e
         entry->offset == before.offset && is_same_content(entry, &before))
         return failed;
     if (followed == FOLLOWED_MOST)
-        return sb_fail(err, SB_CHANGED, "is moved about all the time; try again");
+        return sb_fail(err, SB_CHANGED, "keeps being moved; try again");
     return SB_OK;
 }
 

@@ -77,7 +77,7 @@ static const char *read_mode(sqlite3_stmt *row, struct sb_entry *entry, bool is_
     int64_t mode;
 
     if (!optional_number(row, MODE, S_IFMT | 07777, SB_HAS_MODE, &entry->has, &mode))
-        return "mode is not one";
+        return "mode is not a file mode";
     entry->mode = (uint32_t)mode;
     switch (mode & S_IFMT) {
     case 0:
@@ -104,9 +104,9 @@ static const char *read_metadata(sqlite3_stmt *row, struct sb_entry *entry, bool
     if (defect)
         return defect;
     if (!optional_id(row, UID, SB_HAS_UID, &entry->has, &entry->uid))
-        return "uid is not one";
+        return "uid is not a user number";
     if (!optional_id(row, GID, SB_HAS_GID, &entry->has, &entry->gid))
-        return "gid is not one";
+        return "gid is not a group number";
     if (type != SQLITE_INTEGER && type != SQLITE_NULL)
         return "mtime_ns is not an integer";
     if (type == SQLITE_INTEGER)
@@ -136,9 +136,9 @@ static const char *read_extent(sqlite3_stmt *row, struct sb_entry *entry)
     if (entry->size < 0)
         return "size is negative";
     if (__builtin_add_overflow(entry->offset, entry->size, &end))
-        return "offset and size go beyond what a file can hold";
+        return "offset and size exceed the largest file";
     if (!optional_number(row, CRC32C, UINT32_MAX, SB_HAS_CRC, &entry->has, &crc))
-        return "crc32c is not one";
+        return "crc32c is not a 32-bit number";
     entry->crc32c = (uint32_t)crc;
     return NULL;
 }

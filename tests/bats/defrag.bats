@@ -156,7 +156,7 @@ damage() {
     cp a.barecat kept
     damage "UPDATE files SET size = 100000 WHERE path = 'f/5'"
     run_fail 1 sb defrag a.barecat
-    stderr_has "a.barecat: f/5: lies beyond the end of its shard, so nothing is moved"
+    stderr_has "a.barecat: f/5: is past the end of its shard, so nothing is moved"
 
     # The index is left as it is while the table changes.
     cp kept a.barecat

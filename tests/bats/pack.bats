@@ -458,7 +458,7 @@ mtime_ns|0"
     echo 1 >f
     echo text >a.barecat.new
     run_fail 2 sb pack a.barecat f
-    stderr_has "a.barecat.new: in the way, and nothing that an interrupted run left"
+    stderr_has "a.barecat.new: in the way, and not left by an interrupted run"
     [[ $(cat a.barecat.new) == text ]]
     sb pack b.barecat f
     mv b.barecat c.barecat.new

@@ -275,7 +275,7 @@ tidy() {
     sb pack a.barecat.part -C t b
     cp a.barecat.part before
     run_fail 2 sb pack --checkpoint=10k --resume --force a.barecat -C t .
-    stderr_has "a.barecat.part: in the way, and nothing that an interrupted run left"
+    stderr_has "a.barecat.part: in the way, and not left by an interrupted run"
     run_ok sb pack --force a.barecat -C t .
     cmp before a.barecat.part
     run_ok sb verify a.barecat.part

@@ -247,7 +247,7 @@ would compute 1 checksum"
     make_schema_02
     printf 'somebody else' >a.barecat.new
     run_fail 2 sb upgrade a.barecat
-    stderr_has 'a.barecat.new: in the way, and nothing that an interrupted run left'
+    stderr_has 'a.barecat.new: in the way, and not left by an interrupted run'
     [[ $(cat a.barecat.new) == 'somebody else' ]]
     rm a.barecat.new
     need_shim

@@ -1,23 +1,23 @@
 /*
- * Can every file be moved without harm to another? Asked once, before anything is.
+ * Can every file be moved without harm to another? Checked once, before any move.
  *
  * Two passes: over the table, for types and ranges; and by the index on addresses, for extents that
- * touch. A sum over both says that the index has the same rows and addresses as the table: a file
- * that it left out would be overwritten.
+ * overlap. A sum over both shows that the index has the same rows and addresses as the table: a
+ * file that is missing in it would be overwritten.
  */
 #include "archive/mover/private.h"
 
 #include "archive/database.h"
 #include "core/interrupt.h"
 
-/* How far a pass has come. */
+/* The state of a pass. */
 struct pass {
     struct sb_mover *mover;
     sqlite3_stmt *rows;
-    uint64_t sum; /* of all rows' numbers and addresses, whatever their order */
+    uint64_t sum; /* over all rows' numbers and addresses, in any order */
     int64_t count;
 
-    /* By address: the extent that ends last in this shard, and the address before. */
+    /* By address: the extent that ends last in this shard, and the previous address. */
     struct sb_mover_file held;
     bool any;
     int64_t shard, offset;
@@ -67,13 +67,13 @@ static const char *defect_of(const struct pass *pass)
     }
     if (sqlite3_column_type(row, 4) != SQLITE_NULL &&
         (sqlite3_column_type(row, 4) != SQLITE_INTEGER || crc < 0 || crc > UINT32_MAX))
-        return "crc32c is not one";
+        return "crc32c is not a 32-bit number";
     if (shard < 0 || shard >= pass->mover->shard_count)
-        return "is in a shard that is not there";
+        return "is in a missing shard";
     if (offset < 0 || size < 0 || __builtin_add_overflow(offset, size, &end))
         return "offset or size is out of range";
     if (size > 0 && end > pass->mover->shards[shard].size)
-        return "lies beyond the end of its shard";
+        return "is past the end of its shard";
     return NULL;
 }
 

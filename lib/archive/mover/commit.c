@@ -1,5 +1,5 @@
 /*
- * What a mover commits: moves, and shards that are made or removed.
+ * The commits of a mover: moves, and shards that are made or removed.
  */
 #include "archive/mover/private.h"
 
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A run of bytes that moves of the queue fill. */
+/* A range of bytes that moves of the queue fill. */
 struct range {
     uint32_t shard;
     int64_t begin, end;
@@ -32,7 +32,7 @@ enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_mover_file *f
     return SB_OK;
 }
 
-/* The ranges that the queue fills, in its order; *count of them. Caller frees. */
+/* The ranges that the queue fills, in its order; *count of them. The caller frees it. */
 static struct range *find_ranges(const struct sb_mover *mover, size_t *count)
 {
     struct range *ranges = calloc(mover->queued, sizeof(*ranges)), *last = ranges;
@@ -63,7 +63,7 @@ static int compare_ranges(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* A mistake in a plan must not cost data. */
+/* A mistake in a caller's plan must not cost data. */
 static enum sb_code refuse_taken(struct sb_mover *mover, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -106,7 +106,7 @@ static enum sb_code update_rows(struct sb_mover *mover, struct sb_error *err)
     return code;
 }
 
-/* The next transaction; between two of them another program may come. */
+/* Begins the next transaction; another program may write between two of them. */
 static enum sb_code begin_again(struct sb_mover *mover, struct sb_error *err)
 {
     enum sb_code code = sb_database_run(mover->db, "BEGIN IMMEDIATE", err);
@@ -130,7 +130,8 @@ enum sb_code sb_mover_commit_index(struct sb_mover *mover, struct sb_error *err)
     enum sb_code code;
 
     /*
-     * When the commit fails it may be on disk all the same: then the bytes it speaks of must stay.
+     * A commit that fails may be on disk all the same: then the bytes that it refers to must be
+     * kept.
      */
     mover->broken = true;
     code = sb_database_run(mover->db, "COMMIT", err);
@@ -140,7 +141,7 @@ enum sb_code sb_mover_commit_index(struct sb_mover *mover, struct sb_error *err)
     return code;
 }
 
-/* What was recorded of a linked file is no longer so. */
+/* The records of linked files no longer hold. */
 static enum sb_code unwatch_dirty(struct sb_mover *mover, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -152,7 +153,7 @@ static enum sb_code unwatch_dirty(struct sb_mover *mover, struct sb_error *err)
     return code;
 }
 
-/* What the queue has made of the shards, now that it is committed. */
+/* Updates the shards' records after the commit of the queue. */
 static void settle(struct sb_mover *mover)
 {
     for (size_t i = 0; i < mover->queued; i++) {
@@ -197,7 +198,7 @@ enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err)
     return code;
 }
 
-/* Records in a transaction of its own how many shards are the archive's. */
+/* Records the number of the archive's shards, in a transaction of its own. */
 static enum sb_code commit_count(struct sb_mover *mover, uint32_t count, struct sb_error *err)
 {
     enum sb_code code = sb_exclude_readers(mover->db, mover->hold.file, err);
@@ -209,7 +210,7 @@ static enum sb_code commit_count(struct sb_mover *mover, uint32_t count, struct 
     return code ? code : sb_mover_commit_index(mover, err);
 }
 
-/* Who may use the first shard may use the others: its files come into them. */
+/* Users of the first shard may use the others too: its files are moved into them. */
 static enum sb_code find_mode(struct sb_mover *mover, mode_t *mode, struct sb_error *err)
 {
     char *path = sb_mover_shard_path(mover, 0, err);
@@ -226,7 +227,7 @@ static enum sb_code find_mode(struct sb_mover *mover, mode_t *mode, struct sb_er
     return code;
 }
 
-/* It goes unless the index counts it. */
+/* Notes that the shard is removed unless the index counts it. */
 static enum sb_code note_gone(struct sb_mover *mover, uint32_t number, struct sb_error *err)
 {
     char *path = sb_mover_shard_path(mover, number, err);
@@ -239,8 +240,10 @@ static enum sb_code note_gone(struct sb_mover *mover, uint32_t number, struct sb
     return sb_note_claim(&mover->hold.note, SB_CLAIM_GONE, number, &look.identity, err);
 }
 
-/* Under a name that the next run would clear, until the note says that it goes unless the index
- * counts it. */
+/*
+ * Makes the file under a name that the next run would remove, until the note says that it is
+ * removed unless the index counts it.
+ */
 static enum sb_code make_empty(struct sb_mover *mover, uint32_t number, mode_t mode,
                                const char *made, struct sb_error *err)
 {
@@ -280,7 +283,10 @@ static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t m
     return code;
 }
 
-/* The one that was emptied; what has its name now may be somebody's, since no index counts it. */
+/*
+ * Removes the shard if it is still the emptied one: no index counts it, so another program may have
+ * taken its name.
+ */
 static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number, struct sb_error *err)
 {
     const struct mover_shard *known = &mover->shards[number];
@@ -342,8 +348,9 @@ enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count, struc
 }
 
 /*
- * Emptied first, while the index still counts them; then it no longer does; then they go, the last
- * one first. So no killed run leaves bytes that nothing explains, or a break in the numbers.
+ * Shards are emptied first, while the index still counts them; then it no longer does; then they
+ * are removed, the last one first. So no killed run leaves unexplained bytes, or a gap in the
+ * numbers.
  */
 enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep, struct sb_error *err)
 {

@@ -1,8 +1,8 @@
 /*
- * The bytes of queued moves, from their old places to the new ones.
+ * Copies the bytes of queued moves from their old positions to the new ones.
  *
- * What goes to adjoining places is copied as one block. The order of blocks does not matter: no
- * move of a queue reads where another one writes.
+ * Moves to adjacent positions are copied as one block. The order of blocks does not matter: no move
+ * of a queue reads where another one writes.
  */
 #include "archive/mover/private.h"
 
@@ -18,13 +18,13 @@
 
 #define BLOCK_BYTES ((int64_t)1 << 20)
 
-/* From this size on, the kernel is asked to begin writing to disk. */
+/* From this size on, writing to disk is started at once. */
 #define WRITE_BEHIND_BYTES ((int64_t)256 << 10)
 
-/* A hole that is worth the block behind it, which makes the file reach so far. */
+/* The smallest hole that is worth the block after it, which is written to extend the file. */
 #define HOLE_BYTES ((int64_t)64 << 10)
 
-/* Blocks under way; see TARGETS_MOST. */
+/* Blocks in flight; see TARGETS_MOST. */
 #define SLOTS   4
 #define THREADS 2
 
@@ -36,7 +36,7 @@ struct block {
     size_t first, count; /* in the queue */
     int64_t at;          /* where the part begins in its file; 0 for whole files */
     int64_t size;
-    bool hole; /* a part that is one */
+    bool hole; /* a part that is a hole */
     int fd;    /* of the target */
     char *data;
     uint32_t crc32c; /* of a part */
@@ -48,10 +48,10 @@ struct copying {
     struct sb_mover *mover;
     size_t next;     /* in the queue ... */
     int64_t at;      /* ... and in that file */
-    uint32_t crc32c; /* of the file that comes in parts, as far as it was drained */
+    uint32_t crc32c; /* of the drained parts of the current file */
 };
 
-/* Does it go right behind a block of so many bytes that begins with `first`? */
+/* Does it go directly after a block of `size` bytes that begins with `first`? */
 static bool goes_after(const struct move *move, const struct move *first, int64_t size)
 {
     return move->shard == first->shard && move->offset == first->offset + size &&
@@ -118,7 +118,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     return sb_mover_target(mover, first->shard, &block->fd, err);
 }
 
-/* Files that lie in a row are read at once. */
+/* Adjacent files are read at once. */
 static enum sb_code read_files(struct sb_mover *mover, struct block *block, struct sb_error *err)
 {
     const struct move *move = &mover->queue[block->first], *end = move + block->count;
@@ -169,7 +169,7 @@ static void check_files(const struct sb_mover *mover, struct block *block)
     }
 }
 
-/* What was there before goes. Where the file system cannot do that, zeros take its place. */
+/* Punches a hole over what was there. If the file system cannot do that, writes zeros. */
 static enum sb_code leave_hole(const struct copying *copying, const struct block *block,
                                int64_t offset, struct sb_error *err)
 {
@@ -261,7 +261,7 @@ static enum sb_code report_damaged(struct sb_mover *mover, const struct sb_mover
     return code;
 }
 
-/* The last part of a file says whether the whole is sound. */
+/* After the last part of a file its checksum can be compared. */
 static enum sb_code drain_part(struct copying *copying, const struct block *block,
                                struct sb_error *err)
 {

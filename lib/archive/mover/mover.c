@@ -25,8 +25,8 @@ static enum sb_code find_archive(struct sb_mover *mover, const char *archive, st
 }
 
 /*
- * What frees bytes must be on disk before they are overwritten, and the program that freed them may
- * not have synced it.
+ * A commit that freed bytes must be on disk before they are overwritten, and the program that made
+ * it may not have synced it.
  */
 static enum sb_code sync_index(struct sb_mover *mover, struct sb_error *err)
 {
@@ -78,7 +78,7 @@ static enum sb_code open_to_look(struct sb_mover *mover, struct sb_error *err)
     return code;
 }
 
-/* Its lookups are by address: without that index each would be a sort. */
+/* Look-ups are by address: without that index each would be a sort. */
 static enum sb_code find_address_index(struct sb_mover *mover, struct sb_error *err)
 {
     struct sb_layout layout;
@@ -150,7 +150,7 @@ char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard, struct s
     return sb_shard_name(mover->hold.path, shard, err);
 }
 
-/* Those that stand in a row from 0 on, and their sizes. */
+/* Counts the existing shards, from 0 without a gap, with their sizes. */
 static enum sb_code count_shards(struct sb_mover *mover, struct sb_error *err)
 {
     struct mover_shard *grown;
@@ -193,11 +193,11 @@ static enum sb_code look_at_shards(struct sb_mover *mover, struct sb_error *err)
     mover->counted = mover->shard_count;
     if (mover->shard_count < in_use || mover->shard_count == 0)
         return sb_fail(err, SB_NOENT,
-                       "%s-shard-%05u: not there; every shard must be, for files to be moved",
+                       "%s-shard-%05u: missing; files can be moved only if every shard exists",
                        mover->hold.path, mover->shard_count);
     if (mover->options.force)
         in_use = mover->shard_count;
-    /* An archive without files has a shard all the same. */
+    /* An archive without files has a shard too. */
     code = sb_pending_refuse_shards(mover->hold.path, in_use ? in_use : 1, err);
     return code ? code : sb_mover_reopen_shards(mover, err);
 }
@@ -241,7 +241,10 @@ enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
     return SB_OK;
 }
 
-/* Bytes copied for a commit that did not come; within a shard they lie in a gap. */
+/*
+ * Cuts off bytes that were copied for a commit that did not happen; within a shard they are in a
+ * gap.
+ */
 static void cut_back(struct sb_mover *mover)
 {
     struct sb_error ignored;
@@ -250,15 +253,15 @@ static void cut_back(struct sb_mover *mover)
     for (uint32_t i = 0; i < mover->shard_count; i++) {
         if (!mover->shards[i].dirty || sb_mover_target(mover, i, &fd, &ignored))
             continue;
-        /* Best effort: behind the last file they do no harm. */
+        /* Best effort: after the last file they do no harm. */
         if (ftruncate(fd, mover->shards[i].size))
             continue;
     }
 }
 
 /*
- * After some failures SQLite rolls back by itself and lets go of its lock: then the end of a shard
- * may be another program's, and what the index counts is asked anew.
+ * After some failures SQLite rolls back by itself and releases its lock: then the end of a shard
+ * may be another program's, and the index's count is read again.
  */
 static bool undo(struct sb_mover *mover)
 {
@@ -372,7 +375,7 @@ static void take_extent(sqlite3_stmt *row, struct sb_mover_file *out)
     };
 }
 
-/* Adds rows of the statement, behind or before the extent at *key. */
+/* Adds rows of the statement that are after or before the extent at *key. */
 static enum sb_code fetch_some(struct sb_mover *mover, sqlite3_stmt *rows,
                                const struct sb_mover_file *key, struct sb_mover_file *extents,
                                size_t capacity, size_t *count, struct sb_error *err)

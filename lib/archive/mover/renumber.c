@@ -34,7 +34,7 @@ enum sb_code sb_renumbering_read(struct sqlite3 *db, struct sb_renumbering *renu
     return code;
 }
 
-/* A shard under one number that is to have another, or has it. */
+/* The file names of a shard under its first and its second number. */
 struct names {
     char *first;
     char *second;
@@ -46,7 +46,7 @@ static void release_names(struct names *names)
     free(names->second);
 }
 
-/* The names are the caller's to release also after an error. */
+/* The caller releases the names, also after an error. */
 static enum sb_code make_names(struct names *names, const char *archive, uint32_t first,
                                uint32_t second, struct sb_error *err)
 {
@@ -57,8 +57,7 @@ static enum sb_code make_names(struct names *names, const char *archive, uint32_
     return names->first && names->second ? SB_OK : sb_fail_memory(err);
 }
 
-/* The name by which a second one is made whole in an instant, and that the next writer clears up.
- */
+/* A temporary name under which a second name is prepared; the next writer removes it. */
 static char *name_through(const struct sb_mover *mover, struct sb_error *err)
 {
     return sb_shard_name(mover->hold.note.path, 0, err);
@@ -71,7 +70,7 @@ static enum sb_code note_links(struct sb_mover *mover, struct sb_error *err)
     return code ? code : sb_note_sync(&mover->hold.note, err);
 }
 
-/* Better known before all is moved than after. */
+/* Checked before all files are moved, not after. */
 static enum sb_code need_hard_links(struct sb_mover *mover, struct sb_error *err)
 {
     char *through = name_through(mover, err);
@@ -158,14 +157,14 @@ static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uin
     return code;
 }
 
-/* Rows of shards that get their numbers, in transactions that each hold up readers but shortly. */
+/* Changes the numbers of rows, in transactions short enough not to delay readers. */
 struct renumbering_rows {
     struct sb_mover *mover;
     sqlite3_stmt *update;
     int64_t changed; /* rows, in this transaction */
 };
 
-/* Some rows of a shard; *all says that there are no more. */
+/* Changes some rows of a shard; *all: there are no more. */
 static enum sb_code renumber_some(struct renumbering_rows *rows, bool *all, struct sb_error *err)
 {
     struct sb_mover *mover = rows->mover;
@@ -218,7 +217,7 @@ static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumb
     return code;
 }
 
-/* From here on the index counts them no more, and the note says that they go. */
+/* From here on the index no longer counts the shards, and the note lists them for removal. */
 static enum sb_code put_end(struct sb_mover *mover, uint32_t count, struct sb_error *err)
 {
     enum sb_code code = sb_mover_note_surplus(mover, count, err);
@@ -239,7 +238,7 @@ enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renum
     enum sb_code code = refuse_lost(mover, renumbering, count, err);
 
     sb_mover_close_targets(mover);
-    /* Also of a run that goes on where another was killed. */
+    /* Also for a run that continues a killed one. */
     if (code == SB_OK)
         code = note_links(mover, err);
     for (uint32_t i = 0; code == SB_OK && i < count; i++)
@@ -261,7 +260,7 @@ enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renum
     code = sb_settle_remove_gone(&mover->hold, left, err);
     if (code == SB_OK)
         code = sb_sync_directory_of(mover->hold.path, err);
-    /* What the note says is for the next writer to do. */
+    /* The next writer carries out what the note says. */
     mover->broken = code != SB_OK;
     return code;
 }
@@ -287,7 +286,7 @@ static bool is_same_file(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
-/* When some rows of a shard have its new number, all get it. */
+/* If some rows of a shard have its new number, changes all of them. */
 static enum sb_code complete_rows(const struct sb_hold *hold, struct sqlite3 *db, uint32_t shard,
                                   uint32_t number, struct sb_error *err)
 {
@@ -307,7 +306,7 @@ static enum sb_code complete_rows(const struct sb_hold *hold, struct sqlite3 *db
     return code;
 }
 
-/* Leaves the file to the number that rows have. */
+/* Leaves the file only the number that rows have. */
 static enum sb_code part_names(const struct sb_hold *hold, struct sqlite3 *db, uint32_t shard,
                                uint32_t number, struct sb_error *err)
 {
@@ -348,7 +347,7 @@ static enum sb_code for_each_pair(const struct sb_hold *hold, struct sqlite3 *db
     return code;
 }
 
-/* Rows are committed before a name that they had is taken away. */
+/* Rows are committed before a name that they had is removed. */
 enum sb_code sb_renumbering_part_names(struct sb_hold *hold, struct sqlite3 *db,
                                        struct sb_error *err)
 {

@@ -53,7 +53,7 @@ static struct target *find_target(struct sb_mover *mover, uint32_t shard)
     return NULL;
 }
 
-/* A free one, or the one that was not used for longest. */
+/* A free one, or the least recently used. */
 static struct target *make_space(struct sb_mover *mover)
 {
     struct target *oldest = mover->targets;
@@ -119,7 +119,7 @@ enum sb_code sb_mover_sync(struct sb_mover *mover, struct sb_error *err)
     return code;
 }
 
-/* Anything but a file of the archive's own alone: then its bytes may be others'. */
+/* Is it not a regular file of one name? Then its bytes may belong to others. */
 static bool is_shared(const char *path)
 {
     struct stat st;
@@ -144,7 +144,7 @@ enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, st
     return code;
 }
 
-/* An empty file in place of a link, whose own bytes stay. */
+/* Puts an empty file in place of a link, whose target is unchanged. */
 static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, const char *path,
                                      struct sb_error *err)
 {
@@ -162,7 +162,7 @@ static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, con
     return sb_mover_reopen_shards(mover, err);
 }
 
-/* What was recorded of a linked file will no longer be so. */
+/* The record of a linked file will no longer hold. */
 static enum sb_code unwatch(struct sb_mover *mover, uint32_t shard, struct sb_error *err)
 {
     struct sb_linked linked;
@@ -199,7 +199,7 @@ enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t si
 
     code = sb_mover_end_before(mover, shard, INT64_MAX, &end, err);
     if (code == SB_OK && (mover->queued > 0 || end > size))
-        code = sb_fail(err, SB_INVALID, "%s: shard %05u has files behind byte %lld",
+        code = sb_fail(err, SB_INVALID, "%s: shard %05u has files after byte %lld",
                        mover->hold.path, shard, (long long)size);
     if (code || size >= mover->shards[shard].size)
         return code;

@@ -478,7 +478,7 @@ enum sb_code sb_hold_make_file(const char *path, int *fd, struct sb_error *err)
             return code;
         if (look.there && !sb_is_empty_file(&look))
             return sb_fail(err, SB_EXISTS,
-                           "%s: in the way, and nothing that an interrupted run left; move it, or "
+                           "%s: in the way, and not left by an interrupted run; move it, or "
                            "choose another name for the archive",
                            path);
         if (look.there && unlink(path))

@@ -185,7 +185,7 @@ static void let_go(struct sb_note *note)
 static enum sb_code refuse_not_ours(const char *path, struct sb_error *err)
 {
     return sb_fail(err, SB_EXISTS,
-                   "%s: in the way, and nothing that an interrupted run left; move it, or choose "
+                   "%s: in the way, and not left by an interrupted run; move it, or choose "
                    "another name for the archive",
                    path);
 }
@@ -283,11 +283,10 @@ static enum sb_code refuse_foreign(const struct sb_note *note, const struct sb_l
     free(path);
     if (code || !(directory.mode & S_ISVTX))
         return code;
-    return sb_fail(
-        err, SB_EXISTS,
-        "%s: of user %u, and in this directory everybody may make files, so nothing that "
-        "it says is believed; have it removed",
-        note->path, (unsigned)look->owner);
+    return sb_fail(err, SB_EXISTS,
+                   "%s: of user %u, and in this directory everybody may make files, so its "
+                   "content is not trusted; have it removed",
+                   note->path, (unsigned)look->owner);
 }
 
 static enum sb_code lock(struct sb_note *note, bool was_there, struct sb_error *err)

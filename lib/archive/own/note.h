@@ -2,7 +2,7 @@
  * ARCHIVE.new: the lock of the writer of an archive, and a note of what it does.
  *
  * The lock is one of the open file, on its first byte, and is gone with the process. The note is a
- * text of lines, each of which is valid once its newline is written:
+ * text of lines, valid once they end with a newline:
  *
  *   shardbox 1 by PID HOST  the first
  *   self FILE               the note itself: if it is another file, it is a copy

@@ -24,7 +24,7 @@ char *sb_part_path(const char *archive, struct sb_error *err)
 static enum sb_code refuse_not_ours(const char *part, struct sb_error *err)
 {
     return sb_fail(err, SB_EXISTS,
-                   "%s: in the way, and nothing that an interrupted run left; move it, or choose "
+                   "%s: in the way, and not left by an interrupted run; move it, or choose "
                    "another name for the archive",
                    part);
 }
@@ -97,7 +97,7 @@ enum sb_code sb_part_remove(const char *part, struct sb_error *err)
     enum sb_code code = sb_hold_find(&hold, part, false, err);
 
     if (code == SB_OK && !hold.file)
-        code = sb_fail(err, SB_NOENT, "%s: is not there any more", part);
+        code = sb_fail(err, SB_NOENT, "%s: no longer exists", part);
     if (code == SB_OK)
         code = sb_hold_take(&hold, err);
     if (code == SB_OK)

@@ -185,13 +185,13 @@ static enum sb_code refuse(const struct sb_hold *hold, const char *path, struct 
 {
     return sb_fail(err, SB_EXISTS,
                    "%s: a run that was killed left this, and nothing proves that it is of the "
-                   "archive that stands here now, which was moved, replaced or copied since; put "
+                   "archive that is here now, which was moved, replaced or copied since; put "
                    "back what belongs together, or, if 'shardbox verify' finds nothing missing, "
                    "remove this and %s",
                    path, hold->note.path);
 }
 
-static enum sb_code refuse_standing(const struct sb_hold *hold, const char *suffix, uint32_t number,
+static enum sb_code refuse_existing(const struct sb_hold *hold, const char *suffix, uint32_t number,
                                     struct sb_error *err)
 {
     struct named file;
@@ -222,13 +222,13 @@ static enum sb_code refuse_unknown(const struct sb_hold *hold, uint32_t counted,
         for (uint32_t i = 0; code == SB_OK && i < left->claims[kind].count; i++) {
             if (left->claims[kind].at[i].inode == 0)
                 continue;
-            code = refuse_standing(hold, SB_NEW_SUFFIX, i, err);
+            code = refuse_existing(hold, SB_NEW_SUFFIX, i, err);
             if (code == SB_OK && kind == SB_CLAIM_MADE && i >= counted)
-                code = refuse_standing(hold, "", i, err);
+                code = refuse_existing(hold, "", i, err);
         }
     }
     if (code == SB_OK && left->links_from <= SB_SHARD_MAX)
-        code = refuse_standing(hold, SB_NEW_SUFFIX, left->links_from, err);
+        code = refuse_existing(hold, SB_NEW_SUFFIX, left->links_from, err);
     return code;
 }
 
@@ -314,7 +314,7 @@ static enum sb_code fail_missing(const struct named *from, const struct named *t
                                  struct sb_error *err)
 {
     return sb_fail(err, SB_NOENT,
-                   "%s: not there; put it back, or, if it is lost, remove %s, if that stands, and "
+                   "%s: not there; put it back, or, if it is lost, remove %s, if that exists, and "
                    "make an empty file of that name",
                    from->path, to->path);
 }

@@ -1,6 +1,6 @@
 /*
- * Additions to an archive. The index stays as it is, and readable, until one final transaction;
- * rows wait in temporary tables until then.
+ * Additions to an archive. The index remains unchanged, and readable, until one final transaction;
+ * rows are kept in temporary tables until then.
  */
 #include "archive/writer/private.h"
 
@@ -21,7 +21,7 @@
 
 static const char find_dir[] = "SELECT mode, uid, gid, mtime_ns FROM main.dirs WHERE path = ?1";
 
-/* Also one that has no row of its own, but something below it. */
+/* Also a directory without a row of its own, but with something below it. */
 static const char find_any_dir[] = "SELECT mode, uid, gid, mtime_ns FROM main.dirs WHERE path = ?1"
                                    " UNION ALL SELECT NULL, NULL, NULL, NULL FROM main.files"
                                    " WHERE path > ?1 || '/' AND path < ?1 || '0'"
@@ -69,9 +69,9 @@ static enum sb_code furthest_end(struct sb_writer *writer, uint32_t shard, bool 
 }
 
 /*
- * Where the used part of a shard ends. As a rule that is the end of its last extent, found at once
- * in the index by address; where the file is longer (a killed run, or files that were deleted),
- * every extent is asked, since what is behind the result will be cut off.
+ * The end of the used part of a shard. Normally the end of its last extent, found at once in the
+ * index by address. If the file is longer (a killed run, or deleted files), every extent is
+ * checked, because all after the result is cut off.
  */
 static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t file_size,
                              int64_t *end, struct sb_error *err)
@@ -88,7 +88,7 @@ static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t f
     return code;
 }
 
-/* May bytes be written into this shard? Not through links: they may be another archive's. */
+/* May bytes be added to this shard? Not through links: it may be another archive's. */
 static bool may_continue(const struct sb_writer *writer, const struct sb_look *look,
                          const char *path)
 {
@@ -96,9 +96,9 @@ static bool may_continue(const struct sb_writer *writer, const struct sb_look *l
 }
 
 /*
- * Counts the shards that stand there, and goes on in the last one where that may be. Empty ones
- * that follow the last that the index counts are replaced: what a killed run wrote into one would
- * be taken for a stranger's.
+ * Counts the existing shards, and continues the last one if possible. Empty ones after the last
+ * that the index counts are replaced: what a killed run wrote into one would look like a foreign
+ * file's bytes.
  */
 static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
 {
@@ -131,7 +131,7 @@ static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
     if (code || !last || count > own || !may_continue(writer, &last_look, last))
         goto out;
     code = used_end(writer, count - 1, last_look.size, &end, err);
-    /* A commit that freed the bytes behind `end` must be on disk before they are cut off. */
+    /* A commit that freed the bytes after `end` must be on disk before they are cut off. */
     if (code == SB_OK && end < last_look.size)
         code = sb_sync_directory_of(writer->hold.file, err);
     if (code == SB_OK)
@@ -143,7 +143,7 @@ out:
     return code;
 }
 
-/* With nothing left of earlier runs; the note is this run's from here on. */
+/* Settles earlier runs; from here on the note is this run's. */
 static enum sb_code look_at_archive(struct sb_writer *writer, struct sb_error *err)
 {
     struct sb_hold *hold = &writer->hold;
@@ -181,7 +181,7 @@ enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *er
     return code;
 }
 
-/* Takes over the rows that `from` yields, all their columns as parameters, one by one. */
+/* Copies the rows that `from` returns, all their columns as parameters, one by one. */
 static enum sb_code move_rows(struct sb_writer *writer, const char *from, const char *to,
                               struct sb_error *err)
 {
@@ -200,7 +200,7 @@ static enum sb_code move_rows(struct sb_writer *writer, const char *from, const 
     return code;
 }
 
-/* What is recorded of linked shards, and forgotten of any that had these numbers. */
+/* Records of linked shards, which replace any of the same numbers. */
 static enum sb_code move_records(struct sb_writer *writer, struct sb_error *err)
 {
     uint32_t first = sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards);
@@ -215,7 +215,7 @@ static enum sb_code move_records(struct sb_writer *writer, struct sb_error *err)
     return code;
 }
 
-/* Files have their bytes and names, and the shards are on disk. */
+/* Gives files their bytes and final names, and syncs the shards. */
 static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
 {
     enum sb_code code = sb_writer_make_copies(writer, err);
@@ -255,7 +255,7 @@ static enum sb_code change_index(struct sb_writer *writer, struct sb_error *err)
     return code;
 }
 
-/* New shards have their names before any row speaks of them. */
+/* New shards have their names before any row refers to them. */
 static enum sb_code name_shards(struct sb_writer *writer, struct sb_error *err)
 {
     enum sb_code code;
@@ -279,8 +279,8 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
     if (code)
         return code;
     /*
-     * When the commit fails it may be on disk all the same: then the bytes it speaks of must stay.
-     * The next writer tells, and cuts off what is not in use.
+     * A commit that fails may be on disk all the same: then the bytes that it refers to must be
+     * kept. The next writer finds out, and cuts off what is not in use.
      */
     writer->committed = true;
     code = sb_database_run(writer->db, "COMMIT", err);

@@ -1,7 +1,7 @@
 /*
- * Files that have the bytes of another: hard links, which no archive can hold, become files of
- * their own. A row without bytes keeps their place among the rows, so that it shows what came
- * before and after; the commit looks up what they link to, and copies its bytes.
+ * Files with the bytes of another: hard links, which no archive can hold, become files of their
+ * own. A row without bytes keeps the copy's place in the order of rows; the commit looks up the
+ * link's target, and copies its bytes.
  */
 #include "archive/writer/private.h"
 
@@ -42,10 +42,10 @@ enum sb_code sb_writer_add_copy(struct sb_writer *writer, const struct sb_entry 
     return sb_database_step(writer->add_copy, err);
 }
 
-/* What making the copies needs. */
+/* The state of making the copies. */
 struct copier {
     struct sb_writer *writer;
-    struct sb_shards *old; /* those of the archive that is added to; opened at first use */
+    struct sb_shards *old; /* those of the archive that is appended to; opened on first use */
     struct sb_shards *made;
     sqlite3_stmt *copies;
     sqlite3_stmt *find;
@@ -53,7 +53,7 @@ struct copier {
     sqlite3_stmt *remove;
 };
 
-/* The rows that have a name which is linked to: looked up once, for there is no index yet. */
+/* The rows whose names are link targets: looked up once, for there is no index yet. */
 static const char find_targets[] =
     "CREATE TEMP TABLE targets (path TEXT, row INTEGER, PRIMARY KEY (path, row)) WITHOUT ROWID;"
     "INSERT INTO temp.targets SELECT path, rowid FROM main.files"
@@ -69,7 +69,7 @@ static enum sb_code prepare_copier(struct copier *copier, struct sb_error *err)
                                    "SELECT row, path, mode, target FROM temp.copies"
                                    " JOIN main.files ON files.rowid = row ORDER BY row",
                                    err);
-    /* Of the rows with that name the last one before the copy. */
+    /* Among the rows of that name the last one before the copy. */
     if (code == SB_OK)
         code = SB_PREPARE(
             rows, err,
@@ -92,7 +92,7 @@ static void release_copier(struct copier *copier)
     sb_shards_free(copier->made);
 }
 
-/* The file that a copy has its bytes from: one that this run added, else one of the archive. */
+/* The file whose bytes a copy gets: one that this run added, else one of the archive. */
 static enum sb_code find_target(struct copier *copier, const char *name, size_t size, int64_t row,
                                 struct sb_entry *target, struct sb_error *err)
 {
@@ -136,7 +136,7 @@ static enum sb_code shards_of(struct copier *copier, uint32_t number, struct sb_
     return code;
 }
 
-/* Bytes on their way from one extent to another. */
+/* Passes bytes from one extent to another. */
 struct flow {
     struct sb_writer *writer;
     const struct sb_entry *to;
@@ -199,7 +199,7 @@ static enum sb_code copy_bytes(struct copier *copier, const struct sb_entry *tar
     return SB_OK;
 }
 
-/* The copy at hand gets its bytes, and the type of file that they are. */
+/* Gives the current copy its bytes and file type. */
 static enum sb_code keep(struct copier *copier, const struct sb_entry *copy, struct sb_error *err)
 {
     sqlite3_stmt *row = copier->copies;

@@ -18,7 +18,7 @@ struct slot {
     uint64_t a, b;
 };
 
-/* Of shards that have a number, by it. */
+/* The sizes of the linked shards, by number. */
 struct sizes {
     int64_t *bytes;
     size_t capacity;
@@ -26,7 +26,7 @@ struct sizes {
 
 struct table {
     struct slot *slots;
-    size_t count, capacity; /* room is a power of two */
+    size_t count, capacity; /* capacity is a power of two */
 };
 
 struct sb_linker {
@@ -37,7 +37,7 @@ struct sb_linker {
     struct sizes sizes;
 };
 
-/* The slot that has the keys, or the free one that they would go to. */
+/* The slot of these keys, or the free one for them. */
 static struct slot *slot_of(const struct table *table, uint64_t a, uint64_t b)
 {
     uint64_t hash = (a * 0x9e3779b97f4a7c15 ^ b) * 0xff51afd7ed558ccd;
@@ -74,7 +74,7 @@ static enum sb_code grow(struct table *table, struct sb_error *err)
     return SB_OK;
 }
 
-/* The keys are not there yet. */
+/* Adds keys that are not in the table. */
 static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t number,
                         struct sb_error *err)
 {
@@ -87,7 +87,7 @@ static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t nu
     return SB_OK;
 }
 
-/* A shard's file has this number from now on. */
+/* Records the number of a shard's file. */
 static enum sb_code put_file(struct sb_linker *linker, const struct stat *st, uint32_t number,
                              struct sb_error *err)
 {
@@ -100,8 +100,8 @@ static enum sb_code put_file(struct sb_linker *linker, const struct stat *st, ui
 }
 
 /*
- * A shard that stands in the archive already, if it is another's file: through a symbolic link, or
- * by a hard link that was made as one.
+ * Records an existing shard of the archive if it is another's file: through a symbolic link, or by
+ * a hard link that was made as one.
  */
 static enum sb_code add_existing(struct sb_linker *linker, uint32_t number, const char *path,
                                  struct sb_error *err)

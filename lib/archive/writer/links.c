@@ -1,6 +1,6 @@
 /*
- * An index over bytes that the writer does not write: shards that are links to other files, or
- * that stand there already.
+ * An index over bytes that the writer does not write: shards that are links to other files, or that
+ * exist already.
  */
 #include "archive/writer/private.h"
 
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Both absolute and resolved: how `to` is called in the directory of `from`. */
+/* The relative path to `to` from the directory of `from`; both are absolute and resolved. */
 static enum sb_code make_relative(struct sb_buf *out, const char *from, const char *to)
 {
     size_t common = 0;
@@ -33,7 +33,7 @@ static enum sb_code make_relative(struct sb_buf *out, const char *from, const ch
     return code ? code : sb_buf_add_text(out, to + common);
 }
 
-/* Both absolute. Directories that are mounted twice have more than one name. */
+/* Both are absolute. A directory that is mounted twice has more than one name. */
 static bool in_same_directory(const char *a, const char *b)
 {
     char *a_copy = strdup(a), *b_copy = strdup(b);
@@ -47,7 +47,7 @@ static bool in_same_directory(const char *a, const char *b)
     return same;
 }
 
-/* Would the archive's own files come to stand where it is? */
+/* Would one of the archive's own files get this name? */
 static bool is_in_the_way(const struct sb_writer *writer, const char *file)
 {
     const char *own = strrchr(writer->hold.path, '/') + 1, *name = strrchr(file, '/') + 1;
@@ -55,7 +55,7 @@ static bool is_in_the_way(const struct sb_writer *writer, const char *file)
     return sb_own_of(name, own).kind != SB_OWN_NONE && in_same_directory(writer->hold.path, file);
 }
 
-/* What sb_shard_out_link takes for it. */
+/* The target for sb_shard_out_link. */
 static enum sb_code link_text(const struct sb_writer *writer, enum sb_link_kind kind,
                               const char *file, const char *resolved, struct sb_buf *out)
 {
@@ -82,9 +82,9 @@ enum sb_code sb_writer_link_shard(struct sb_writer *writer, enum sb_link_kind ki
     else if (!S_ISREG(st.st_mode))
         code = sb_fail(err, SB_FORMAT, "%s: a shard must be a regular file", file);
     else if (is_in_the_way(writer, resolved))
-        code = sb_fail(err, SB_INVALID,
-                       "%s: the archive's own files are to stand there; choose another name for it",
-                       file);
+        code =
+            sb_fail(err, SB_INVALID,
+                    "%s: the archive's own files need this name; choose another name for it", file);
     else if (link_text(writer, kind, file, resolved, &target))
         code = sb_fail_memory(err);
     else

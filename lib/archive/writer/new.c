@@ -1,5 +1,5 @@
 /*
- * A new archive, or one in place of an old one: built as ARCHIVE.new-index beside it.
+ * A new archive, or one that replaces another: built as ARCHIVE.new-index beside it.
  */
 #include "archive/writer/private.h"
 
@@ -15,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a killed run left, and what is in the way of this one. */
+/* Settles what a killed run left, and refuses what is in the way of this one. */
 static enum sb_code clear_the_way(struct sb_writer *writer, struct sb_error *err)
 {
     static const struct sb_hold_options to_be_replaced = {.to_change = false};
     struct sb_hold *hold = &writer->hold;
     enum sb_code code;
 
-    /* Only what is an archive is replaced: --force must not cost a stranger's database. */
+    /* Only an archive is replaced: --force must not cost another program's database. */
     if (hold->file) {
         code = sb_hold_open(hold, &writer->replaced, &to_be_replaced, err);
         return code || writer->in_place ? code
@@ -41,8 +41,8 @@ static enum sb_code clear_the_way(struct sb_writer *writer, struct sb_error *err
 }
 
 /*
- * The journal is in memory, and for an index that cannot be made, names being repeated; it holds
- * the few pages that were there when the transaction began.
+ * The journal is in memory, for when the unique index cannot be made, because names repeat; it
+ * holds the few pages that existed when the transaction began.
  */
 static enum sb_code make_index(struct sb_writer *writer, struct sb_error *err)
 {
@@ -108,7 +108,7 @@ static enum sb_code build_indexes(struct sb_writer *writer, struct sb_error *err
     return code;
 }
 
-/* The shards go to disk while the index is being finished. */
+/* The shards are synced while the index is being finished. */
 static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
 {
     struct sync_job job = {.shards = writer->shards};
@@ -139,11 +139,11 @@ static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
         code =
             sb_writer_put_config(writer, writer->in_place ? 0 : sb_shard_out_count(writer->shards),
                                  writer->has_row, err);
-    /* Goes to disk after all that it speaks of. */
+    /* Synced after all that it refers to. */
     return code ? code : sb_new_index_complete(&writer->made, &writer->hold, err);
 }
 
-/* One that is a stranger's by now is not claimed. */
+/* A file that is by now foreign is not claimed. */
 static enum sb_code note_gone(struct sb_writer *writer, uint32_t number, struct sb_error *err)
 {
     char *path = sb_shard_name(writer->hold.path, number, err);
@@ -161,7 +161,7 @@ enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made, struct
     uint32_t count = writer->shards_in_use;
     enum sb_code code = SB_OK;
 
-    /* An archive without files has a shard all the same. */
+    /* An archive without files has a shard too. */
     if (count == 0 && writer->replaced)
         count = 1;
     for (uint32_t i = 0; code == SB_OK && i < count; i++)
@@ -172,8 +172,8 @@ enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made, struct
 }
 
 /*
- * The row leads readers to the shards until they have their names. Where another program came
- * first, the next writer of ours does it.
+ * The row leads readers to the shards until they have their names. If another program writes first,
+ * our next writer renames them.
  */
 static enum sb_code finish(struct sb_writer *writer, struct sb_error *err)
 {
@@ -204,8 +204,8 @@ enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, 
 }
 
 /*
- * Shards of a new archive have their names before the index has its own; those of one that replaces
- * another get them afterwards, for until then they are the other's.
+ * Shards of a new archive get their names before the index has its own; those of one that replaces
+ * another get them afterwards, because until then the names are the other's.
  */
 static enum sb_code name_shards(struct sb_writer *writer, struct sb_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * An archive that was stored stretch by stretch as ARCHIVE.part becomes ARCHIVE. The writer of
- * ARCHIVE has been its lock all the while; the index that it began itself stays empty, and goes.
+ * An archive that was stored with checkpoints as ARCHIVE.part becomes ARCHIVE. The writer of
+ * ARCHIVE has been its lock meanwhile; the index that it began itself is empty, and is removed.
  */
 #include "archive/writer/private.h"
 
@@ -19,7 +19,7 @@
 struct becoming {
     struct sb_hold hold;
     sqlite3 *db;
-    uint32_t count; /* of shards; one without files has a shard all the same */
+    uint32_t count; /* of shards; one without files has a shard too */
 };
 
 static enum sb_code count_shards(struct becoming *part, struct sb_error *err)
@@ -31,7 +31,7 @@ static enum sb_code count_shards(struct becoming *part, struct sb_error *err)
     return code;
 }
 
-/* With the row that leads to the shards under the part's name. */
+/* Adds the row that leads to the shards under the part's name. */
 static enum sb_code call_whole(struct becoming *part, struct sb_error *err)
 {
     struct sb_progress progress = {0};
@@ -48,7 +48,7 @@ static enum sb_code call_whole(struct becoming *part, struct sb_error *err)
     return code == SB_OK ? sb_database_run(part->db, "COMMIT", err) : code;
 }
 
-/* The index that this writer began; the part's takes its place in the note. */
+/* Removes the index that this writer began; the note names the part's instead. */
 static enum sb_code let_go(struct sb_writer *writer, const struct becoming *part,
                            struct sb_error *err)
 {
@@ -87,7 +87,7 @@ static enum sb_code place(struct sb_writer *writer, struct becoming *part, struc
     return sb_writer_put_in_place(writer, part->hold.path, &part->hold.fd, &part->hold.index, err);
 }
 
-/* With the locks of the run that stored into it, where that has them. */
+/* Under the locks of the run that wrote it, if that has them. */
 static enum sb_code hold_part(struct becoming *part, const char *path, struct sb_hold *kept,
                               struct sb_error *err)
 {
@@ -118,7 +118,7 @@ enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part_pa
         code = call_whole(&part, err);
     if (code == SB_OK)
         code = sb_hold_begin(&part.hold, part.db, err);
-    /* Before the rename, or a kill could leave it beside an archive that has no part. */
+    /* Before the rename, or a kill could leave it beside an archive without a part. */
     if (code == SB_OK)
         sb_note_drop(&part.hold.note, false);
     if (code == SB_OK)

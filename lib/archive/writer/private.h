@@ -1,5 +1,5 @@
 /*
- * What the files of the writer share; nobody else includes it.
+ * Shared by the files of the writer only.
  */
 #ifndef SB_ARCHIVE_WRITER_PRIVATE_H
 #define SB_ARCHIVE_WRITER_PRIVATE_H
@@ -19,10 +19,10 @@ struct sb_writer {
     bool index_only;
     bool names_repeat;
     bool strict;
-    bool continues; /* SB_APPEND: bytes go into the last shard that stood there */
-    bool left_out;  /* files that were added, by the commit */
+    bool continues; /* SB_APPEND: bytes are added to the last existing shard */
+    bool left_out;  /* the commit left out files that were added */
     bool committed; /* or perhaps so: nothing may be undone */
-    bool has_row;   /* shards of the new index have their names only after the commit */
+    bool has_row;   /* shards of the new index get their names only after the commit */
     bool settled;   /* the note is this run's own */
     bool finished;  /* committed, and nothing is left for another writer to do */
     int64_t limit;  /* bytes in a shard */
@@ -33,8 +33,9 @@ struct sb_writer {
 
     sqlite3 *db;       /* made.db, or for SB_APPEND the archive's */
     sqlite3 *replaced; /* SB_REPLACE: the old index, locked */
-    sqlite3 *staging;  /* SB_APPEND: rows wait here, so that no failure of theirs costs db's lock */
-    sqlite3 *rows;     /* whichever of db and staging has the table `files` that rows go to */
+    sqlite3 *staging;  /* SB_APPEND: rows are kept here until the commit, so that their failures
+                          cannot cost db's lock */
+    sqlite3 *rows;     /* db or staging: the one whose table `files` rows go to */
     uint32_t shards_in_use; /* of an existing archive, see shardcount.h */
 
     struct sb_shard_out *shards;
@@ -42,11 +43,12 @@ struct sb_writer {
     const struct sb_notify *notify;
     struct sb_writer_counts counts;
     const struct sb_progress *progress;
-    struct sb_owner_names owners; /* once there are any to be added: those of the archive, too */
+    struct sb_owner_names
+        owners; /* loaded before the first is added: includes those of the archive */
     bool owners_loaded;
     bool sets_progress;
     sqlite3_stmt *add_file;
-    sqlite3_stmt *add_copy; /* NULL until there is one */
+    sqlite3_stmt *add_copy; /* NULL until there is a copy */
     sqlite3_stmt *drop_file;
     sqlite3_stmt *find_file;
     sqlite3_stmt *find_dir;
@@ -56,40 +58,42 @@ struct sb_writer {
 enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
-/* Says in the note which shards the archive that is replaced has: they go with it. SB_EXISTS where
- * another file has the name of one of the `made` shards of the new one. Synced. */
+/*
+ * Records in the note the shards of the archive that is replaced: they are removed with it.
+ * SB_EXISTS if another file has the name of one of the `made` shards of the new one. Synced.
+ */
 enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made,
                                  struct sb_error *err) SB_CHECKED;
 
-/* The commit, see sb_new_index_place; then shards get their lasting names. */
+/* The commit, see sb_new_index_place; then shards get their final names. */
 enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, int *fd,
                                     const struct sb_identity *identity,
                                     struct sb_error *err) SB_CHECKED;
 
-/* The index that is being made, with what was prepared on it; its file stays. */
+/* Closes the index that is being made, with its statements; its file stays. */
 void sb_writer_close_index(struct sb_writer *writer);
 
-/* An interrupted run that had only its renames left is completed, as if it had not been killed. */
+/* Completes an interrupted run that had only its renames left. */
 enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
-/* writer/copies.c: gives those that were added their bytes. Before the shards are finished. */
+/* writer/copies.c: gives the added copies their bytes. Before the shards are finished. */
 enum sb_code sb_writer_make_copies(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
 /*
- * writer/repeats.c: makes the unique index on the names in writer->rows, for which all but the last
- * file of each name are taken out where names_repeat is set; and then the files that have a
- * directory's name.
+ * writer/repeats.c: makes the unique index on the names in writer->rows. Before that, with
+ * names_repeat, removes all but the last file of each name, and the files that have a directory's
+ * name.
  */
 enum sb_code sb_writer_index_names(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
-/* A file that was added does not count any more; its row is for the caller to delete. */
+/* Takes an added file out of the counts; the caller deletes its row. */
 enum sb_code sb_writer_uncount(struct sb_writer *writer, const char *path, size_t path_size,
                                int64_t size, struct sb_error *err) SB_CHECKED;
 
-/* After both: SB_INVALID where something was left out that may not be. */
+/* After both: SB_INVALID if something was left out that may not be. */
 enum sb_code sb_writer_heed_strict(const struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
-/* writer/links.c: how many shards stand there; SB_NOENT for none. */
+/* writer/links.c: the number of existing shards; SB_NOENT for none. */
 enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count,
                                     struct sb_error *err) SB_CHECKED;
 
@@ -103,21 +107,21 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
 enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows,
                                     struct sb_error *err) SB_CHECKED;
 
-/* SB_INVALID for index_only: there is nowhere to put bytes. */
+/* SB_INVALID for index_only, which cannot store bytes. */
 enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer,
                                     struct sb_error *err) SB_CHECKED;
 
-/*
- * Sets shards_in_use; SB_EXISTS for shards behind those that hold something: nothing says what.
- */
+/* Sets shards_in_use; SB_EXISTS for nonempty shards after those, whose owner is unknown. */
 enum sb_code sb_writer_refuse_foreign(struct sb_writer *writer, sqlite3 *db,
                                       struct sb_error *err) SB_CHECKED;
 
 /* Inside the transaction that adds the rows. */
 enum sb_code sb_writer_put_progress(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
-/* Stores the limit, the number of shards where that does not show by the files, and, while
- * `pending`, the row that names the prefix of shards not yet renamed. */
+/*
+ * Stores the limit, the number of shards if the files do not show it, and, with `pending`, the row
+ * that names the prefix of shards not yet renamed.
+ */
 enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count, bool pending,
                                   struct sb_error *err) SB_CHECKED;
 

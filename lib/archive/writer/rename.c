@@ -1,17 +1,17 @@
 /*
- * Other names for what an archive holds. The rows are changed as they stand, within the transaction
- * that the commit ends.
+ * New names for members of an archive. Rows are changed in place, within the transaction that the
+ * commit ends.
  */
 #include "archive/writer/private.h"
 
 #include "archive/database.h"
 #include "core/name.h"
 
-/* Rows below ?1, and the directory itself, which `dirs` has a row of. */
+/* Rows below ?1, and the directory itself, which may have a row in `dirs`. */
 #define BELOW         "path > ?1 || '/' AND path < ?1 || '0'"
 #define SELF_OR_BELOW "(path = ?1 OR " BELOW ")"
 
-/* ?2 in place of the first bytes, of which there are ?3 - 1. Names are bytes, and not all UTF-8. */
+/* ?2 in place of the first ?3 - 1 bytes. Names are bytes, and not all are UTF-8. */
 #define RENAMED "CAST(?2 || substr(CAST(path AS BLOB), ?3) AS TEXT)"
 
 struct name {
@@ -19,7 +19,7 @@ struct name {
     size_t size;
 };
 
-/* What a file or a directory counts in the statistics of those above it. */
+/* The contribution of a file or directory to the statistics of those above it. */
 struct weight {
     int64_t subdirs, files; /* of its parent */
     int64_t files_tree, size_tree;
@@ -41,7 +41,7 @@ static enum sb_code prepare_for(struct sb_writer *writer, sqlite3_stmt **out, co
     return code;
 }
 
-/* The first two columns of the first row; *found is false, and they are 0, where there is none. */
+/* The first two columns of the first row; without a row *found is false, and they are 0. */
 static enum sb_code two_numbers(struct sb_writer *writer, const char *sql, const struct name *name,
                                 bool *found, int64_t *first, int64_t *second, struct sb_error *err)
 {
@@ -59,7 +59,7 @@ static enum sb_code two_numbers(struct sb_writer *writer, const char *sql, const
     return code;
 }
 
-/* A directory has its sums in its row; one without a row is summed up. */
+/* A directory's row has its sums; without a row they are computed. */
 static enum sb_code weigh_directory(struct sb_writer *writer, const struct name *name,
                                     struct weight *weight, struct sb_error *err)
 {
@@ -78,7 +78,7 @@ static enum sb_code weigh_directory(struct sb_writer *writer, const struct name 
                        &found, &weight->files_tree, &weight->size_tree, err);
 }
 
-/* Adds the weight to all directories above, or takes it off. */
+/* Adds the weight to all directories above, or subtracts it. */
 static enum sb_code shift(struct sb_writer *writer, const struct name *name,
                           const struct weight *weight, int sign, struct sb_error *err)
 {
@@ -203,7 +203,7 @@ static enum sb_code rename_rows(struct sb_writer *writer, const struct name *fro
                           from, to, err);
 }
 
-/* What may be renamed, and to that name; *is_replaced: something has it. */
+/* Checks what may be renamed, and to that name; *is_replaced: the name is in use. */
 static enum sb_code look(struct sb_writer *writer, const struct name *from, const struct name *to,
                          struct sb_entry *entry, struct sb_entry *replaced, bool *is_replaced,
                          struct sb_error *err)

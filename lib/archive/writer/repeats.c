@@ -1,6 +1,6 @@
 /*
  * Names that were added more than once, and names that are both a file and a directory. Rows are
- * added without looking; that there are such shows when the unique index cannot be made.
+ * added without a check; failure to make the unique index shows that there are such names.
  */
 #include "archive/writer/private.h"
 
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Rows that go, found before any is deleted. */
+/* Rows to delete, found before any is deleted. */
 static const char make_table[] = "CREATE TEMP TABLE going (row INTEGER PRIMARY KEY)";
 
 /* Runs a statement whose only parameter is a row. */
@@ -34,14 +34,14 @@ static enum sb_code delete_marked(sqlite3 *db, struct sb_error *err)
     return code ? code : sb_database_run(db, "DROP TABLE temp.going", err);
 }
 
-/* A file, as it was added. */
+/* An added file. */
 struct added {
     int64_t row;
     int64_t size;
     struct sb_buf path;
 };
 
-/* Marks the file before this one when it has the same name, and keeps this one. */
+/* Marks the file before this one if it has the same name, and remembers this one. */
 static enum sb_code compare(struct sb_writer *writer, struct added *before, sqlite3_stmt *row,
                             sqlite3_stmt *mark, struct sb_error *err)
 {
@@ -163,8 +163,10 @@ enum sb_code sb_writer_index_names(struct sb_writer *writer, struct sb_error *er
             sqlite3_extended_errcode(writer->rows) != SQLITE_CONSTRAINT_UNIQUE)
             return sb_database_fail(writer->rows, err);
         code = take_out(writer, mark_superseded, err);
-        /* What pages held that were freed in the same transaction, SQLite would keep in memory
-         * when the index takes them. */
+        /*
+         * Pages that are freed in the same transaction would stay in SQLite's memory when the index
+         * reuses them.
+         */
         if (code == SB_OK)
             code = sb_database_run(writer->rows, "COMMIT; BEGIN", err);
         if (code == SB_OK)

@@ -1,7 +1,7 @@
 /*
  * A set of row numbers, a bit each.
  *
- * {0} is empty. At most 64 MB: row numbers below 1 or above SB_ROWSET_MOST are not held. Not
+ * {0} is empty. At most 64 MB: row numbers below 1 or above SB_ROWSET_MOST are not kept. Not
  * thread-safe.
  */
 #ifndef SB_ARCHIVE_WRITER_ROWSET_H
@@ -18,7 +18,7 @@
 struct sb_rowset {
     uint64_t *words;
     size_t capacity; /* of words */
-    bool partial;    /* some that were added are not held */
+    bool partial;    /* some of the added rows were not kept */
 };
 
 void sb_rowset_release(struct sb_rowset *set);

@@ -19,8 +19,7 @@
 /* Shards that are being written and may be open at once, beside the current one. */
 #define OPEN_MOST 8
 
-/* From this size on, the kernel is asked to begin writing to disk, so that the final sync is short.
- */
+/* From this size on, writing to disk is started at once, so that the final sync is short. */
 #define WRITE_BEHIND_BYTES (256 * 1024)
 
 struct shard_file {
@@ -98,7 +97,7 @@ void sb_shard_out_free(struct sb_shard_out *out)
     free(out);
 }
 
-/* The same file as ever: its directory may be another one by now. */
+/* Opens the file only if it is still the same one: its directory may have been replaced. */
 static enum sb_code open_known(const char *path, const struct sb_identity *identity, int *fd,
                                struct sb_error *err)
 {
@@ -123,7 +122,7 @@ static enum sb_code ensure_open(struct shard_file *file, struct sb_error *err)
     return file->fd >= 0 ? SB_OK : open_known(file->path, &file->identity, &file->fd, err);
 }
 
-/* Takes over `path`, also when it fails. known: the file to open, or NULL to make one. */
+/* Takes over `path`, also on failure. known: the file to open, or NULL to make one. */
 static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t number,
                               const struct sb_identity *known, struct sb_error *err)
 {
@@ -154,7 +153,7 @@ static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t num
     return SB_OK;
 }
 
-/* A shard that nothing is added to keeps its time, by which rsync knows it. */
+/* A shard without additions keeps its time, by which rsync recognises it. */
 static enum sb_code set_length(struct shard_file *file, int64_t length, struct sb_error *err)
 {
     struct stat st;
@@ -170,7 +169,9 @@ enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
 {
     enum sb_code code;
 
-    /* Both, before anything can fail: undoing would cut the shard to nothing otherwise. */
+    /*
+     * Both are set before anything can fail: undoing would otherwise truncate the shard to nothing.
+     */
     out->continued_end = end;
     out->continued = *file;
     out->continued_path = strdup(path);
@@ -192,7 +193,7 @@ static enum sb_code close_file(struct shard_file *file, struct sb_error *err)
     return fd >= 0 && close(fd) ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
 }
 
-/* Every extent in use lies within the file, also when its last bytes are a hole. */
+/* Every extent in use is within the file, even if its last bytes are a hole. */
 static enum sb_code finish_file(struct shard_file *file, struct sb_error *err)
 {
     enum sb_code code = ensure_open(file, err);
@@ -206,7 +207,7 @@ static enum sb_code finish_file(struct shard_file *file, struct sb_error *err)
     return code;
 }
 
-/* Bytes of many small shards may wait to be written: all but a few of them are closed meanwhile. */
+/* Bytes of many small shards may be pending: all but a few of them are closed meanwhile. */
 static enum sb_code limit_open(struct sb_shard_out *out, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -223,8 +224,10 @@ static enum sb_code limit_open(struct sb_shard_out *out, struct sb_error *err)
     return code;
 }
 
-/* Takes a shard that is full and written out of the list; NULL when it is neither, or another
- * thread has taken it, and freed it. */
+/*
+ * Removes a shard that is full and completely written from the list; NULL if it is not, or if
+ * another thread has removed it, and freed it.
+ */
 static struct shard_file *detach_if_done(struct sb_shard_out *out, struct shard_file *file)
 {
     struct shard_file **link;
@@ -237,8 +240,10 @@ static struct shard_file *detach_if_done(struct sb_shard_out *out, struct shard_
     return file;
 }
 
-/* That its lasting name is to be had is better known now than at the commit. An archive that is
- * replaced says itself which shards go. */
+/*
+ * Checks now, not only at the commit, that its final name is free. With SB_REPLACE, the replaced
+ * archive lists the shards to remove.
+ */
 static enum sb_code look_at_name(struct sb_shard_out *out, struct sb_error *err)
 {
     struct sb_note *note = &out->hold->note;
@@ -249,7 +254,7 @@ static enum sb_code look_at_name(struct sb_shard_out *out, struct sb_error *err)
                : sb_settle_claim_name(out->hold, out->next, err);
 }
 
-/* Before it holds anything, or the next writer could not tell whose it is. */
+/* Before it holds anything: otherwise the next writer could not know whose it is. */
 static enum sb_code note_made(struct sb_shard_out *out, const struct sb_identity *file,
                               struct sb_error *err)
 {
@@ -291,7 +296,7 @@ static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
     return code == SB_OK ? limit_open(out, err) : code;
 }
 
-/* A file that has the bytes of another without taking up space for them. */
+/* A file that has the bytes of another without using space for them. */
 static enum sb_code share_blocks(struct sb_shard_out *out, const char *target, const char *path,
                                  struct sb_error *err)
 {
@@ -321,8 +326,7 @@ static enum sb_code share_blocks(struct sb_shard_out *out, const char *target, c
     return code;
 }
 
-/* Their lines in the note wait for the commit to be synced; until then, where they begin is enough.
- */
+/* Their lines in the note are synced with the commit; until then the line `links` is enough. */
 static enum sb_code make_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
                               const char *path, struct sb_error *err)
 {
@@ -450,8 +454,7 @@ enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_
     struct shard_file *file = find_file(out, shard);
     enum sb_code code;
 
-    /* The kernel takes writes to one file one at a time: waiting here sleeps, waiting there spins.
-     */
+    /* The kernel serialises writes to one file: waiting here sleeps, waiting there spins. */
     pthread_mutex_lock(&out->writing);
     code = ensure_open(file, err);
     if (code == SB_OK)
@@ -525,7 +528,7 @@ void sb_shard_out_undo(struct sb_shard_out *out)
 
     if (!out->continued_path || open_known(out->continued_path, &out->continued, &fd, &ignored))
         return;
-    /* Best effort: what stays behind the end is cut off by the next writer. */
+    /* Best effort: the next writer cuts off what remains after the end. */
     if (fstat(fd, &st) == 0 && st.st_size != out->continued_end)
         (void)!ftruncate(fd, out->continued_end);
     close(fd);

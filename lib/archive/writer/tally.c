@@ -7,9 +7,9 @@
 #include <string.h>
 
 /*
- * What was counted of a directory itself; its parents get their sums when all is applied. A
- * directory that is entered again has another row, for looking for the one it has would read and
- * write a page at random for each file, where files come in no order.
+ * The counts of a directory itself; its parents get their sums when all is applied. A directory
+ * that is entered again gets another row: searching for its first row would read and write a random
+ * page for each file, if files come in no order.
  */
 static const char make_table[] =
     "CREATE TEMP TABLE tally (key TEXT, files INTEGER, bytes INTEGER, has INTEGER, mode INTEGER,"
@@ -63,7 +63,7 @@ enum sb_code sb_tally_add(int64_t *sum, int64_t more, struct sb_error *err)
     return SB_OK;
 }
 
-/* Nothing is saved of a directory that only leads to others. */
+/* Nothing is saved for a directory that only leads to others. */
 static enum sb_code save_innermost(struct sb_tally *tally, struct sb_error *err)
 {
     const struct frame *frame = &tally->frames[tally->depth - 1];

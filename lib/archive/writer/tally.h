@@ -1,12 +1,12 @@
 /*
- * Tree statistics summed by the writer while rows come in, instead of by triggers.
+ * Tree statistics, which the writer sums while rows come in, instead of triggers.
  *
- * Counts of the directories on the way down to the current one are kept on a stack; what was
- * counted in a directory that is left goes to the end of a temporary table, which is sorted and
- * summed up when it is applied. Rows in path order leave each directory once; in any other order
- * the table has up to a row for each file. Memory grows with the depth only. Until all is applied,
- * sqlite3_last_insert_rowid stays what the caller made it: rows are counted right after they are
- * inserted. Belongs to the thread of its connection.
+ * Counts of the directories on the path to the current one are kept on a stack; the counts of a
+ * directory that is left are appended to a temporary table, which is sorted and summed when it is
+ * applied. Rows in path order leave each directory once; in any other order the table has up to a
+ * row for each file. Memory grows with the depth only. sqlite3_last_insert_rowid is unchanged until
+ * sb_tally_apply: rows are counted right after they are inserted. Belongs to the thread of its
+ * connection.
  */
 #ifndef SB_ARCHIVE_WRITER_TALLY_H
 #define SB_ARCHIVE_WRITER_TALLY_H
@@ -31,15 +31,15 @@ enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry,
                           struct sb_error *err) SB_CHECKED;
 
 /*
- * A directory that goes, with all that is below it: its row is removed unless, when all is applied,
- * something is below it after all. Not for one that sb_tally_dir names.
+ * A directory that is dropped, with all that is below it: its row is removed unless something is
+ * below it when all is applied. Not for one that was passed to sb_tally_dir.
  */
 enum sb_code sb_tally_drop_dir(struct sb_tally *tally, const char *path, size_t size,
                                struct sb_error *err) SB_CHECKED;
 
 /*
- * Names every directory so far, each once; "" is the root. `each` may not call the tally; a code
- * from it other than SB_OK is the result.
+ * Calls `each` for every directory so far, each once; "" is the root. `each` may not call the
+ * tally; a code from it other than SB_OK is the result.
  */
 enum sb_code sb_tally_each_dir(struct sb_tally *tally,
                                enum sb_code (*each)(void *context, const char *path, size_t size,
@@ -47,15 +47,15 @@ enum sb_code sb_tally_each_dir(struct sb_tally *tally,
                                void *context, struct sb_error *err) SB_CHECKED;
 
 /*
- * Writes all of it to `dirs` of index (which may be the tally's own db): rows that exist are added
- * to (and take over metadata that was given), missing ones are made, and counted by their parents.
- * fresh: nothing but the tally's rows is in `dirs`, so that nothing need be looked up. Inside the
- * caller's transaction.
+ * Writes all of it to `dirs` of index (which may be the tally's own db): existing rows are added to
+ * (and take over metadata that was given), missing ones are made, and counted by their parents.
+ * fresh: `dirs` has only the tally's rows, so that nothing need be looked up. Inside the caller's
+ * transaction.
  */
 enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh,
                             struct sb_error *err) SB_CHECKED;
 
-/* Afterwards: how many directories were removed. */
+/* Afterwards: the number of removed directories. */
 int64_t sb_tally_removed(const struct sb_tally *tally);
 
 #endif

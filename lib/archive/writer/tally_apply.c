@@ -9,7 +9,7 @@ struct target {
     sqlite3_stmt *find;
     sqlite3_stmt *update;
     sqlite3_stmt *insert;
-    sqlite3_stmt *remove; /* where nothing is below */
+    sqlite3_stmt *remove; /* if nothing is below it */
 };
 
 static enum sb_code prepare_target(struct target *target, struct sb_error *err)
@@ -49,13 +49,13 @@ static void bind_path(struct sb_tally *tally, sqlite3_stmt *statement)
                       SQLITE_STATIC);
 }
 
-/* No archive comes near; what does would make sums overflow. */
+/* Above any real count; with more the sums would overflow. */
 static bool is_absurd(int64_t count)
 {
     return count > INT64_MAX / 2 || count < -(INT64_MAX / 2);
 }
 
-/* Adds what the directory's row has already. */
+/* Adds the counts in the directory's row. */
 static enum sb_code add_row(struct sb_tally *tally, sqlite3_stmt *row, struct counts *counts,
                             struct sb_error *err)
 {
@@ -125,8 +125,8 @@ static enum sb_code add_to_parent(struct frame *frame, struct sb_error *err)
 }
 
 /*
- * The innermost directory is complete: all below it was seen. One without a row, from which files
- * were only dropped, gets none.
+ * The innermost directory is complete: all below it was processed. If it has no row, and files were
+ * only dropped from it, none is made.
  */
 static enum sb_code write_innermost(struct sb_tally *tally, struct target *target,
                                     struct sb_error *err)
@@ -150,7 +150,7 @@ static enum sb_code write_innermost(struct sb_tally *tally, struct target *targe
     return code;
 }
 
-/* One more row of the innermost directory. */
+/* Adds one more row of the innermost directory. */
 static enum sb_code take_row(struct sb_tally *tally, sqlite3_stmt *row, struct sb_error *err)
 {
     struct frame *frame = &tally->frames[tally->depth - 1];

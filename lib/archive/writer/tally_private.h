@@ -1,6 +1,6 @@
 /*
- * What the parts of the tally share: tally.c counts into the table, tally_apply.c writes the sums
- * of it to `dirs`. Not for others.
+ * Shared by the parts of the tally only: tally.c counts into the table, tally_apply.c writes its
+ * sums to `dirs`.
  */
 #ifndef SB_ARCHIVE_WRITER_TALLY_PRIVATE_H
 #define SB_ARCHIVE_WRITER_TALLY_PRIVATE_H
@@ -25,10 +25,10 @@ struct metadata {
     int64_t mode, uid, gid, mtime_ns;
 };
 
-/* What was said of a directory. */
+/* What was reported of a directory. */
 enum {
-    HELD = 1, /* that it is there, or that a file in it is */
-    GONE = 2, /* that it was dropped */
+    HELD = 1, /* it exists, or a file in it does */
+    GONE = 2, /* it was dropped */
 };
 
 struct frame {
@@ -40,8 +40,8 @@ struct frame {
 };
 
 /*
- * A directory's key is its path with a '/' behind it (the root's is empty), so that in the order of
- * keys all that is below a directory follows it at once: of "a", "a-b", "a/c" it would not.
+ * A directory's key is its path with a '/' appended (the root's is empty), so that in the order of
+ * keys all that is below a directory follows it at once: with "a", "a-b", "a/c" it would not.
  */
 struct sb_tally {
     sqlite3 *db;
@@ -53,10 +53,10 @@ struct sb_tally {
     int64_t removed; /* directories, while applying */
 };
 
-/* SB_LIMIT where the sum is too large. */
+/* SB_LIMIT if the sum is too large. */
 enum sb_code sb_tally_add(int64_t *sum, int64_t more, struct sb_error *err) SB_CHECKED;
 
-/* To four columns from this one; NULL where nothing was given. */
+/* To four columns from this one on; NULL where nothing was given. */
 void sb_tally_bind_metadata(sqlite3_stmt *statement, int column, const struct metadata *metadata);
 
 /* Is the directory with this key the innermost one, or below it? */
@@ -65,15 +65,17 @@ bool sb_tally_is_within(const struct sb_tally *tally, const char *key, size_t ke
 typedef enum sb_code sb_tally_visit(void *context, const char *path, size_t size,
                                     struct sb_error *err);
 
-/* From the innermost directory, or from nowhere, down to the one with this key. each: NULL, or told
- * of those on the way. */
+/*
+ * Moves from the innermost directory, or from nowhere, down to the one with this key. each: NULL,
+ * or called for those on the way.
+ */
 enum sb_code sb_tally_descend(struct sb_tally *tally, const char *key, size_t key_size,
                               sb_tally_visit *each, void *context, struct sb_error *err) SB_CHECKED;
 
-/* Takes the innermost directory off the stack. */
+/* Removes the innermost directory from the stack. */
 void sb_tally_pop(struct sb_tally *tally);
 
-/* Afterwards the table has all that was counted, and the stack is empty. */
+/* Afterwards the table has all counts, and the stack is empty. */
 enum sb_code sb_tally_save_all(struct sb_tally *tally, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -55,9 +55,9 @@ static bool is_locked(const struct sb_writer *writer)
 }
 
 /*
- * After some failures SQLite rolls back by itself and lets go of its lock; from then on Barecat may
- * be at work. The end of a shard is for the next writer to cut, and a shard that the run made may
- * have bytes of Barecat's by now, and be counted.
+ * After some failures SQLite rolls back by itself and releases its lock; then Barecat may be
+ * writing. The next writer cuts the end of a shard; a shard that the run made may by now hold bytes
+ * of Barecat's, and be counted.
  */
 static bool undo_unlocked(struct sb_writer *writer)
 {
@@ -69,7 +69,7 @@ static bool undo_unlocked(struct sb_writer *writer)
            sb_settle_undo(&writer->hold, counted);
 }
 
-/* While the locks are still held: what is undone is nobody else's. */
+/* While the locks are still held: so only this run's files are undone. */
 static bool undo(struct sb_writer *writer)
 {
     if (writer->committed)
@@ -81,7 +81,7 @@ static bool undo(struct sb_writer *writer)
     return writer->settled && sb_settle_undo(&writer->hold, 0);
 }
 
-/* What was left behind is for the next writer, who knows it by the note. */
+/* The next writer removes what is left, which the note records. */
 static void let_go(struct sb_writer *writer, bool done)
 {
     struct sb_error ignored;
@@ -125,7 +125,7 @@ enum sb_code sb_writer_refuse_foreign(struct sb_writer *writer, sqlite3 *db, str
     if (code)
         return code;
     writer->shards_in_use = in_use;
-    /* An archive without files has a shard all the same. */
+    /* An archive without files has a shard too. */
     return sb_pending_refuse_shards(writer->hold.path, in_use ? in_use : 1, err);
 }
 
@@ -271,7 +271,7 @@ enum sb_code sb_writer_heed_strict(const struct sb_writer *writer, struct sb_err
 {
     if (!writer->strict || !writer->left_out)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: not everything can be held; given up, as --strict asks",
+    return sb_fail(err, SB_INVALID, "%s: not everything can be held; stopped because of --strict",
                    writer->hold.path);
 }
 
@@ -285,7 +285,7 @@ struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer)
     return writer->counts;
 }
 
-/* What an archive says that is added to counts. */
+/* Names that the archive already has win. */
 static enum sb_code load_owners(struct sb_writer *writer, struct sb_error *err)
 {
     if (writer->owners_loaded || writer->mode != SB_APPEND)

@@ -115,7 +115,7 @@ static enum sb_code commit(struct sb_sink *base, struct sb_error *err)
         code = sb_index_rows_write(sink->rows, sink->writer, notify, &base->counts, err);
     if (!code && sink->options.writer.strict && sb_index_rows_left_out(sink->rows) > 0)
         code = sb_fail(err, SB_INVALID,
-                       "%s: not everything can be held; given up, as --strict asks", base->name);
+                       "%s: not everything can be held; stopped because of --strict", base->name);
     return code ? code : sb_writer_commit(sink->writer, err);
 }
 

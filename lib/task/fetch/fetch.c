@@ -253,7 +253,7 @@ static enum sb_code answer_otherwise(struct sb_fetch *f, const struct sb_slot *s
                                        slot->names.data + request->text_at, err);
     case SB_ANSWER_MOVED:
         return sb_fetch_answer_changed(f, name, request->name_size,
-                                       "is moved about all the time; try again", err);
+                                       "keeps being moved; try again", err);
     default:
         return answer_absent(f, slot, request, err);
     }

@@ -95,7 +95,7 @@ enum sb_code sb_transfer_heed(const struct sb_transfer_run *transfer, struct sb_
 {
     if (!transfer->options->strict || *transfer->options->problems == 0)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: not everything can be held; given up, as --strict asks",
+    return sb_fail(err, SB_INVALID, "%s: not everything can be held; stopped because of --strict",
                    transfer->sink->name);
 }
 
