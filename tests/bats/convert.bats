@@ -577,7 +577,7 @@ PYTHON
     for target in a.barecat a.zip '--no-same-owner out/'; do
         # shellcheck disable=SC2086 # an option too
         run_fail 2 sb convert --strict a.tar $target
-        stderr_has 'as --strict asks'
+        stderr_has 'stopped because of --strict'
         [[ ! -e ${target#* } ]]
     done
     run_ok sb convert --strict a.tar b.tar

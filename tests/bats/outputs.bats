@@ -156,7 +156,7 @@ nothing that an interrupted run left; move it away"
     for name in .a.bag .m; do
         echo precious >"at/$name.shardbox-lock"
         run_fail 2 make "${name#.}"
-        stderr_has 'is in the way, and not left by an interrupted run'
+        stderr_has 'is in the way, and nothing that an interrupted run left'
         [[ $(ls -A at) == "$name.shardbox-lock" && $(<"at/$name.shardbox-lock") == precious ]]
         rm "at/$name.shardbox-lock"
     done

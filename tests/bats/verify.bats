@@ -128,7 +128,7 @@ shard = 1000000000|shard is not a shard number
 offset = 1.5|offset is not an integer
 offset = -1|offset is negative
 size = -5|size is negative
-size = 9223372036854775807, offset = 1|offset and size go beyond
+size = 9223372036854775807, offset = 1|offset and size exceed
 crc32c = 4294967296|crc32c is not a 32-bit number
 mode = 'x'|mode is not a file mode
 mtime_ns = x'00'|mtime_ns is not an integer

@@ -1,8 +1,9 @@
 /*
- * Free places of an archive in the order of their addresses, and the first that is large enough.
+ * The free extents of an archive in the order of their addresses, with search for the first that is
+ * large enough.
  *
- * Finding and taking one is O(log n). Memory: 40 bytes a gap, for the first million of them; those
- * behind do not count. Belongs to one thread.
+ * Finding and taking one is O(log n). Memory: 40 bytes per gap, for the first million; later ones
+ * are ignored. Belongs to one thread.
  */
 #ifndef SB_TASK_CHANGE_GAP_TABLE_H
 #define SB_TASK_CHANGE_GAP_TABLE_H
@@ -25,19 +26,21 @@ struct sb_gap_table;
 enum sb_code sb_gap_table_new(struct sb_gap_table **out, struct sb_error *err) SB_CHECKED;
 void sb_gap_table_free(struct sb_gap_table *table); /* NULL is allowed */
 
-/* The next gap by address. One of no bytes, or behind the first million, is passed over. */
+/* The next gap by address. Empty ones, and those after the first million, are ignored. */
 enum sb_code sb_gap_table_add(struct sb_gap_table *table, const struct sb_gap *gap,
                               struct sb_error *err) SB_CHECKED;
 
 /* After the last add, before the first of the calls below. */
 enum sb_code sb_gap_table_finish(struct sb_gap_table *table, struct sb_error *err) SB_CHECKED;
 
-/* Takes size bytes (more than 0) from the front of the first gap that has so many, if it begins
- * before the address `before`; false: there is none. */
+/*
+ * Takes size bytes (more than 0) from the front of the first gap that has so many, if it begins
+ * before the address `before`; false: there is none.
+ */
 bool sb_gap_table_take(struct sb_gap_table *table, int64_t size, const struct sb_gap *before,
                        struct sb_gap *taken);
 
-/* The first gap with anything left; false: none has. */
+/* The first nonempty gap; false: there is none. */
 bool sb_gap_table_first(const struct sb_gap_table *table, struct sb_gap *first);
 
 /* Does a's address come before b's? */

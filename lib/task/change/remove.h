@@ -1,6 +1,6 @@
 /*
- * Removing files and directories from an archive's index. Their bytes stay in the shards, as gaps,
- * until they are defragmented; shards are not looked at.
+ * Removes files and directories from an archive's index. Their bytes remain in the shards, as gaps,
+ * until they are defragmented; shards are not read.
  */
 #ifndef SB_TASK_CHANGE_REMOVE_H
 #define SB_TASK_CHANGE_REMOVE_H
@@ -19,19 +19,21 @@ struct sb_remove_options {
     size_t arg_count;
     const char *list; /* a file of names instead ("-": standard input), each ended by list_end */
     char list_end;
-    const struct sb_filter *filter; /* what it does not take stays; NULL takes everything */
-    bool recursive;                 /* directories go, with all that is below them */
-    bool force;                     /* what is not there is no problem */
+    const struct sb_filter *filter; /* what it does not select is kept; NULL selects everything */
+    bool recursive;                 /* directories are removed, with all that is below them */
+    bool force;                     /* a missing name is not a problem */
     bool dry_run;                   /* nothing is changed or locked */
 
     /*
-     * SB_PROBLEM "missing" (nothing of that name), "directory" (not recursive), "row" (one that
-     * cannot be told from others by its name).
+     * SB_PROBLEM "missing" (no such name), "directory" (not recursive), "row" (one whose name does
+     * not identify it).
      */
     const struct sb_notify *notify;
 
-    /* Optional: each name that goes. Under dry_run with a filter, files alone: which directories
-     * become empty only shows at the end. */
+    /*
+     * Optional; called for each removed name. Under dry_run with a filter, only for files: which
+     * directories become empty is known only at the end.
+     */
     void (*removed)(void *context, const char *path, size_t size);
     void *context;
 };
@@ -43,8 +45,8 @@ struct sb_remove_counts {
 };
 
 /*
- * One transaction: at SB_OK all is gone that could be, else nothing is. A directory below which
- * something stays, stays; one that becomes empty by the removal of what was in it stays too.
+ * One transaction: at SB_OK all is removed that could be, else nothing is. A directory with
+ * something left below it stays; one that becomes empty by the removal of its members stays too.
  */
 enum sb_code sb_remove(const char *archive, const struct sb_remove_options *options,
                        struct sb_remove_counts *counts, struct sb_error *err) SB_CHECKED;

@@ -1,5 +1,5 @@
 /*
- * What the parts of upgrade share. Not for others.
+ * Shared by the parts of upgrade only.
  */
 #ifndef SB_TASK_CHANGE_UPGRADE_IMPL_H
 #define SB_TASK_CHANGE_UPGRADE_IMPL_H
@@ -14,13 +14,13 @@ struct upgrade {
     const struct sb_upgrade_options *options;
     const struct sb_notify *notify;
     struct sb_upgrade_result *result;
-    struct sb_hold hold; /* hold.path is where an index of schema 0.3 belongs */
+    struct sb_hold hold; /* hold.path: the place of an index of schema 0.3 */
     sqlite3 *db;         /* hold.file; for writing and locked unless this is a dry run */
-    bool checksums;      /* they are asked for, or due since a run that was killed */
-    bool kept;           /* the note is for the next writer: not all was settled */
+    bool checksums;      /* they are requested, or due since a killed run */
+    bool kept;           /* the note is left to the next writer: not all was settled */
 };
 
-/* upgrade_repair.c. In the caller's transaction on db, which holds tables of schema 0.3. */
+/* upgrade_repair.c. In the caller's transaction on db, whose tables have schema 0.3. */
 enum sb_code sb_upgrade_objects(struct upgrade *upgrade, sqlite3 *db,
                                 struct sb_error *err) SB_CHECKED;
 enum sb_code sb_upgrade_statistics(struct upgrade *upgrade, sqlite3 *db, bool count_only,
@@ -31,7 +31,7 @@ enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err) SB
 enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
                                 struct sb_error *err) SB_CHECKED;
 
-/* upgrade_sums.c: opens the archive at upgrade->hold.path anew. */
+/* upgrade_sums.c: opens the archive at upgrade->hold.path again. */
 enum sb_code sb_upgrade_sums(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -6,18 +6,19 @@
 
 #include "task/convert/convert.h"
 
-/* Is that what is asked for? Not of a single array that is chosen, which becomes the output itself;
- * nor is what comes through a pipe known beforehand. */
+/*
+ * Do the options require one bag per array? Not for a single selected array, which becomes the
+ * output itself; false also for input from a pipe, whose kind is not known beforehand.
+ */
 bool sb_convert_is_of_arrays(const struct sb_convert_options *options);
 
 /*
- * Writes OUTPUT/NAME.DTYPE.bagz (or .bag) for each array, or for those that options->arrays names;
- * of a share, its shard of each: OUTPUT/NAME.DTYPE-00000-of-00004.bagz. OUTPUT itself, unlike that
- * of any other share of a conversion, is not called after the share. The directory is made where it
- * is missing. Each bag appears whole, one after the other; SB_EXISTS before the first where one
- * stands. An item with an
- * array that cannot be found is in none of them, and told once. SB_INVALID where the inputs differ
- * in their arrays, or one is no Syrah file.
+ * Writes OUTPUT/NAME.DTYPE.bagz (or .bag) for each array, or for those in options->arrays; for a
+ * share, its shard of each: OUTPUT/NAME.DTYPE-00000-of-00004.bagz. Unlike in other conversions of a
+ * share, OUTPUT itself gets no share number. A missing directory is made. Each bag appears
+ * complete, one after the other; SB_EXISTS before the first if one exists. An item with a missing
+ * array is in none of them, and reported once. SB_INVALID if the arrays of the inputs differ, or
+ * one is not a Syrah file.
  */
 enum sb_code sb_convert_arrays(const struct sb_convert_options *options,
                                struct sb_convert_result *result, struct sb_error *err) SB_CHECKED;

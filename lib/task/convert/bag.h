@@ -6,15 +6,15 @@
 
 #include "task/convert/part.h"
 
-/* Do bags become a bag, and nothing but that? Then no member need be named. */
+/* Are bags converted to a bag, and nothing else? Then members need no names. */
 bool sb_convert_is_of_bags(const struct sb_convert_options *options);
 
-/* Does so; notify is told what comes up. */
+/* Converts them; events go to notify. */
 enum sb_code sb_convert_bags(const struct sb_convert_options *options,
                              const struct sb_convert_part *part, const struct sb_notify *notify,
                              struct sb_convert_result *result, struct sb_error *err) SB_CHECKED;
 
-/* The bag to be written, as a sink. *dictionary is the caller's, to be freed after the sink. */
+/* The output bag, as a sink. The caller frees *dictionary after the sink. */
 enum sb_code sb_convert_open_bag(struct sb_sink **out, struct sb_dictionary **dictionary,
                                  const struct sb_convert_options *options,
                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;

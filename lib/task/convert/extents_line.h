@@ -17,9 +17,9 @@ enum sb_code sb_line_parser_new(struct sb_line_parser **out, struct sb_error *er
 void sb_line_parser_free(struct sb_line_parser *parser); /* NULL is allowed */
 
 /*
- * Fills the entry; its mode is a whole st_mode where it is known. Its path is a name that may be
- * stored (only a directory's may be the root's), and lives until the next call. SB_INVALID: the
- * text says what is wrong with the line.
+ * Fills the entry; its mode is a whole st_mode if known. Its path is a name that may be stored
+ * (only a directory's may be the root's), and lives until the next call. SB_INVALID: the text says
+ * what is wrong with the line.
  */
 enum sb_code sb_line_parse(struct sb_line_parser *parser, const char *line, size_t size,
                            struct sb_entry *entry, struct sb_error *err) SB_CHECKED;

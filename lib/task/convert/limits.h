@@ -1,14 +1,14 @@
 /*
- * The shards of an archive as bags: a limits file beside each, and not a byte copied.
+ * The shards of an archive as bags: writes a limits file beside each, without copying a byte.
  *
- * The files of a shard without gaps, back to back, are the records section of a bag. What it lacks
- * of one goes to limits.SHARD (bag.h: separate placement): the end of each file and link, in order
- * of their addresses; of those that share an offset, which are empty but for one, in that of their
+ * The files of a shard without gaps, back to back, are the records section of a bag. The missing
+ * rest goes to limits.SHARD (bag.h: separate placement): the end of each file and link, in order of
+ * their addresses; those at the same offset, of which at most one is nonempty, in that of their
  * rows. The archive is only read.
  *
- * What is on disk: nothing at all, where any shard cannot be described; else one limits file after
- * the other, each whole and synced, and the bag of names last. A run that was killed in between is
- * made good by the next one with `force`.
+ * On disk: nothing at all if any shard cannot be described; else one limits file after the other,
+ * each complete and synced, and the bag of names last. If a run is killed in between, run it again
+ * with `force`.
  */
 #ifndef SB_TASK_CONVERT_LIMITS_H
 #define SB_TASK_CONVERT_LIMITS_H
@@ -20,8 +20,8 @@
 
 struct sb_limits_options {
     const char *archive;
-    bool force;       /* limits files that are there are replaced; else SB_EXISTS */
-    const char *keys; /* bags that the names go to, a record each; NULL: none */
+    bool force;       /* replaces existing limits files; else SB_EXISTS */
+    const char *keys; /* bags for the names, a record each; NULL: none */
     bool dry_run;
     const struct sb_notify *notify;
 };
@@ -32,8 +32,8 @@ struct sb_limits_counts {
 };
 
 /*
- * SB_INVALID names the first place where bytes belong to no file, or to two, and what helps;
- * SB_CHANGED when the archive was changed meanwhile.
+ * SB_INVALID names the first position where bytes belong to no file, or to two, and what to do;
+ * SB_CHANGED if the archive was changed meanwhile.
  */
 enum sb_code sb_limits_write(const struct sb_limits_options *options,
                              struct sb_limits_counts *counts, struct sb_error *err) SB_CHECKED;

@@ -1,6 +1,6 @@
 /*
- * The output of a conversion: a sink for what its options say, or an archive that is committed on
- * the way.
+ * The output of a conversion: a sink as its options require, or an archive that is committed at
+ * checkpoints.
  */
 #ifndef SB_TASK_CONVERT_OUTPUT_H
 #define SB_TASK_CONVERT_OUTPUT_H
@@ -8,29 +8,29 @@
 #include "task/convert/convert.h"
 
 struct sb_convert_output {
-    struct sb_sink *sink;             /* NULL where there is a run */
-    struct sb_checkpoint *run;        /* it has the sink of the present stretch */
+    struct sb_sink *sink;             /* NULL if there is a run */
+    struct sb_checkpoint *run;        /* it has the sink until the next checkpoint */
     struct sb_dictionary *dictionary; /* of a sink that is a bag */
 };
 
 struct sb_convert_output_use {
     bool dry_run;
-    const int64_t *problems; /* where notify counts them */
+    const int64_t *problems; /* counter of notify */
     const struct sb_notify *notify;
     void (*progress)(void *context, int64_t bytes, int64_t total, int64_t files);
     void *context;
 };
 
 /*
- * SB_END: an interrupted run that was to be gone on with had done everything. *output may be
- * released whatever is returned; *options, and what use points to, must live until then.
+ * SB_END: the interrupted run to resume was complete. *output may be released whatever is returned;
+ * *options, and what use points to, must live until then.
  */
 enum sb_code sb_convert_output_open(struct sb_convert_output *output,
                                     const struct sb_convert_options *options,
                                     const struct sb_convert_output_use *use,
                                     struct sb_error *err) SB_CHECKED;
 
-/* At SB_OK it is whole, under its own name. */
+/* At SB_OK it is complete, under its own name. */
 enum sb_code sb_convert_output_commit(struct sb_convert_output *output,
                                       struct sb_error *err) SB_CHECKED;
 

@@ -1,9 +1,9 @@
 /*
- * Some records on their way from one bag to another: a slot of the pipeline that sb_rebag runs.
+ * A batch of records on the way from one bag to another: a slot of the pipeline that sb_rebag runs.
  *
- * It is filled by the calling thread, its records are located, read and coded by a worker, and it
- * is emptied by the calling thread. How a record is coded follows from its bytes and its own size
- * alone, never from the slot that it happens to be in.
+ * The calling thread fills it, a worker locates, reads and codes its records, and the calling
+ * thread empties it. How a record is coded depends only on its bytes and its own size, never on its
+ * slot.
  */
 #ifndef SB_TASK_CONVERT_REBAG_SLOT_H
 #define SB_TASK_CONVERT_REBAG_SLOT_H
@@ -14,10 +14,10 @@
 #define SB_REBAG_RECORDS  1024              /* of a slot, at most */
 #define SB_REBAG_CAPACITY ((size_t)1 << 20) /* a record larger than this is streamed */
 #define SB_REBAG_BYTES                                                                             \
-    ((size_t)2 << 20) /* stored bytes of a slot; and those that came of them,                      \
-                         but for the last record */
+    ((size_t)2 << 20) /* stored bytes of a slot; also of its results, except for the last record   \
+                       */
 
-/* What all slots share; only read while the pipeline runs. */
+/* Shared by all slots; read-only while the pipeline runs. */
 struct sb_rebag_work {
     struct sb_bag *bag;
     struct sb_bag_writer *writer;
@@ -25,28 +25,29 @@ struct sb_rebag_work {
     bool encodes; /* the writer's records are compressed */
 };
 
-/* Are the stored records of this shard those of the writer? */
+/* Can the stored records of this shard be copied unchanged? */
 bool sb_rebag_moves(const struct sb_rebag_work *work, uint32_t shard);
 
-/* What one thread needs. {0} may be released. */
+/* Buffers and coders of one thread. {0} may be released. */
 struct sb_rebag_coder {
     struct sb_bag_reader *reader;
-    struct sb_encoder *encoder; /* NULL where nothing is encoded */
+    struct sb_encoder *encoder; /* NULL if nothing is encoded */
     char *scratch;              /* SB_REBAG_CAPACITY */
 };
-enum sb_code sb_rebag_coder_make(struct sb_rebag_coder *coder, const struct sb_rebag_work *work,
-                                 struct sb_error *err) SB_CHECKED; /* once; later calls: SB_OK */
+enum sb_code
+sb_rebag_coder_make(struct sb_rebag_coder *coder, const struct sb_rebag_work *work,
+                    struct sb_error *err) SB_CHECKED; /* only the first call does anything */
 void sb_rebag_coder_release(struct sb_rebag_coder *coder);
 
-/* Puts "record N: " before the text, unless it is there: errors of limits have it. */
+/* Puts "record N: " before the text, unless it begins so: errors of limits do. */
 void sb_rebag_name_record(int64_t record, struct sb_error *err);
 
 enum sb_rebag_state {
     SB_REBAG_NEW,
     SB_REBAG_READ,  /* its stored bytes are in the slot */
-    SB_REBAG_READY, /* what the writer takes is there */
-    SB_REBAG_LATE,  /* there is no room for it here: it is the calling thread's */
-    SB_REBAG_LEFT,  /* left out: the slot's events say why */
+    SB_REBAG_READY, /* the bytes for the writer are ready */
+    SB_REBAG_LATE,  /* it does not fit into the slot: the calling thread does it */
+    SB_REBAG_LEFT,  /* left out: the slot's events have the reason */
 };
 
 struct sb_rebag_record {
@@ -63,7 +64,7 @@ struct sb_rebag_slot {
     size_t count;
     struct sb_rebag_coder coder;
     struct sb_buf stored;
-    struct sb_buf out;              /* of the records that are ready, back to back */
+    struct sb_buf out;              /* the ready records, back to back */
     size_t sizes[SB_REBAG_RECORDS]; /* of these */
     size_t ready;
     int64_t damaged;

@@ -1,5 +1,5 @@
 /*
- * Caches to a cache: rows are copied, value by value, as they are stored.
+ * Caches to a cache: copies rows, value by value, as they are stored.
  */
 #ifndef SB_TASK_CONVERT_RECACHE_H
 #define SB_TASK_CONVERT_RECACHE_H
@@ -8,8 +8,8 @@
 #include "store/cache/writer.h"
 
 struct sb_recache_options {
-    const char *key_prefix;    /* of all keys; NULL: none */
-    const char *const *arrays; /* only these fields, which must be there; */
+    const char *key_prefix;    /* prepended to all keys; NULL: none */
+    const char *const *arrays; /* only these fields, which must exist */
     size_t array_count;        /* 0: all */
     bool sequence_given;       /* tuples and lists become */
     bool list;                 /* lists, else tuples */
@@ -24,8 +24,8 @@ struct sb_recache_counts {
 };
 
 /*
- * Adds the rows that count; the writer is not committed. A row that is damaged is told as
- * SB_PROBLEM ("damaged") and left out. *counts is added to.
+ * Adds the live rows; does not commit the writer. A damaged row is reported as SB_PROBLEM
+ * ("damaged") and left out. Adds to *counts.
  */
 enum sb_code sb_recache(struct sb_cache *cache, struct sb_cache_writer *writer,
                         const struct sb_recache_options *options, struct sb_recache_counts *counts,

@@ -1,5 +1,5 @@
 /*
- * The dictionary of a bag that is to be written, made of what is going to be converted.
+ * Trains the dictionary of an output bag on the inputs of the conversion.
  */
 #ifndef SB_TASK_CONVERT_TRAIN_H
 #define SB_TASK_CONVERT_TRAIN_H
@@ -7,10 +7,10 @@
 #include "task/convert/convert.h"
 
 /*
- * Where the options ask for it: reads the inputs for a sample (store/dictionary_trainer.h), and
- * writes records.dictionary. Standard input is still to be read afterwards: what comes through a
- * pipe is copied to a temporary file, which is standard input from then on. SB_EXISTS before
- * anything is read; SB_INVALID when no dictionary can be made.
+ * If the options request it: samples the inputs (store/dictionary_trainer.h), and writes
+ * records.dictionary. Standard input can still be read afterwards: a pipe is copied to a temporary
+ * file, which becomes standard input. SB_EXISTS before anything is read; SB_INVALID if no
+ * dictionary can be made.
  */
 enum sb_code sb_convert_train(const struct sb_convert_options *options,
                               struct sb_error *err) SB_CHECKED;

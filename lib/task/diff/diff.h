@@ -1,5 +1,5 @@
 /*
- * An archive held against a tree of files or against another container.
+ * Compares an archive with a tree of files or with another container.
  */
 #ifndef SB_TASK_DIFF_DIFF_H
 #define SB_TASK_DIFF_DIFF_H
@@ -8,8 +8,8 @@
 #include "store/hierarchy.h"
 
 enum sb_difference_kind {
-    SB_DIFF_MISSING, /* in the archive only */
-    SB_DIFF_EXTRA,   /* in the other only */
+    SB_DIFF_MISSING, /* only in the archive */
+    SB_DIFF_EXTRA,   /* only in the other */
     SB_DIFF_TYPE,
     SB_DIFF_SIZE,
     SB_DIFF_MODE, /* permission, set-id and sticky bits */
@@ -38,8 +38,8 @@ struct sb_diff_options {
     unsigned threads;
 
     /*
-     * Nanoseconds: a time that is a multiple of it may have been rounded to that, and is the same
-     * as any that is nearer than this. So is, whatever this is, a whole second.
+     * Nanoseconds: a time that is a multiple of this may have been rounded to it, and equals any
+     * time that is nearer than this. The same holds for whole seconds, whatever this is.
      */
     int64_t time_grain;
 
@@ -49,18 +49,18 @@ struct sb_diff_options {
     void *context;
 
     /*
-     * What keeps names from being compared, as SB_PROBLEM: "unreadable", "changed", "missing" (a
-     * PATH that is in neither), "damaged" (bytes of the other container).
+     * Events that keep names from being compared, as SB_PROBLEM: "unreadable", "changed", "missing"
+     * (a PATH that neither has), "damaged" (bytes of the other container).
      */
     const struct sb_notify *notify;
 };
 
 /*
- * Compares names, types, sizes, modes, times, bytes (by CRC32C; where they can only be read in
- * sequence, by the one that the index has of them) and targets of links. What the
- * index does not know is not compared, nor is the metadata of the top directory. The archive's own
- * index and shards, where they stand in the other tree, are not extra. The archive's bytes are
- * read, and held against their checksum, wherever there is something to compare them with.
+ * Compares names, types, sizes, modes, times, bytes (by CRC32C; if they can be read only in
+ * sequence, with the one in the index) and targets of links. Values that the index does not have
+ * are not compared, nor is the metadata of the top directory. The archive's own index and shards in
+ * the other tree are not extra. The archive's bytes are read, and checked against their checksum,
+ * wherever there is something to compare them with.
  */
 enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
                      struct sb_hierarchy *other, const struct sb_diff_options *options,

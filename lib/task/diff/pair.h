@@ -1,6 +1,5 @@
 /*
- * Names with what stands under them on both sides, in batches that one thread compares. Not for
- * others than diff.
+ * Names with their entries on both sides, in batches that one thread compares. Only for diff.
  */
 #ifndef SB_TASK_DIFF_PAIR_H
 #define SB_TASK_DIFF_PAIR_H
@@ -12,11 +11,11 @@
 #define SB_PAIRS_MAX       512
 #define SB_PAIRS_BYTES_MAX (INT64_C(8) << 20)
 
-/* Strings are places in the batch's text. */
+/* Strings are offsets into the batch's text. */
 struct sb_pair {
     struct sb_child ours;
     struct sb_child theirs;
-    bool is_ours; /* there is such a name on this side */
+    bool is_ours; /* the name exists on this side */
     bool is_theirs;
     unsigned differs; /* bit 1 << enum sb_difference_kind */
     size_t path_at;
@@ -30,7 +29,7 @@ struct sb_pairs {
     size_t count;
     int64_t bytes;      /* to be read on one side */
     int64_t files;      /* whose bytes are compared */
-    int64_t time_grain; /* set by the holder; as in struct sb_diff_options */
+    int64_t time_grain; /* set by the owner; as in struct sb_diff_options */
     struct sb_buf text;
     struct sb_events events;
     bool damaged; /* some bytes of the archive */
@@ -40,8 +39,8 @@ void sb_pairs_release(struct sb_pairs *pairs);
 void sb_pairs_clear(struct sb_pairs *pairs);
 
 /*
- * Adds a name and finds what differs as far as no bytes are needed. One of the sides may be NULL. A
- * row of the other container that cannot be used is an event instead.
+ * Adds a name and compares all but bytes. One of the sides may be NULL. A row of the other
+ * container that cannot be used is an event instead.
  */
 enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
                           const struct sb_child *theirs, struct sb_error *err) SB_CHECKED;
@@ -53,7 +52,7 @@ bool sb_pairs_full(const struct sb_pairs *pairs);
 enum sb_code sb_pairs_compare(struct sb_pairs *pairs, struct sb_hierarchy *ours,
                               struct sb_hierarchy *theirs, struct sb_error *err) SB_CHECKED;
 
-/* Hands the differences on, in order. */
+/* Reports the differences, in order. */
 void sb_pairs_report(const struct sb_pairs *pairs, const struct sb_diff_options *options);
 
 #endif

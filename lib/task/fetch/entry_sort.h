@@ -1,8 +1,8 @@
 /*
- * Entries in another order than the index has, any number of them: they wait in a temporary SQLite
- * file, so memory is bounded.
+ * Sorts any number of entries into another order than the index has: they are kept in a temporary
+ * SQLite file, so memory is bounded.
  *
- * Order of calls: new; then begin, add for each, next until SB_END, as often as wanted; free.
+ * Order of calls: new; then begin, add for each, next until SB_END, any number of times; free.
  * Belongs to one thread.
  */
 #ifndef SB_TASK_FETCH_ENTRY_SORT_H
@@ -18,7 +18,7 @@ enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed,
                                struct sb_error *err) SB_CHECKED;
 void sb_entry_sort_free(struct sb_entry_sort *sort);
 
-/* Forgets the entries of the last round. */
+/* Drops the entries of the previous round. */
 enum sb_code sb_entry_sort_begin(struct sb_entry_sort *sort, struct sb_error *err) SB_CHECKED;
 
 /* Copies the entry. */

@@ -1,9 +1,9 @@
 /*
- * Fetching files from an archive by name, as many as are asked for.
+ * Fetches files from an archive by name, any number of them.
  *
  * Names are looked up in batches, each in one read transaction that ends before anything waits;
- * bytes are read ahead and checked on threads; the answers come in the order of the names. Once
- * names have to be waited for, everything asked so far is answered first.
+ * bytes are read ahead and checked on threads; the answers come in the order of the names. Before
+ * it waits for more names, all names so far are answered.
  *
  * At most about 72 MB of file contents are held, and files larger than SB_FETCH_WHOLE_MAX are
  * streamed, so that memory depends neither on the number of names nor on sizes.
@@ -22,30 +22,30 @@
 
 struct sb_archive;
 
-/* Files up to this many bytes are read and checked before the first of their bytes is given out. */
+/* Files up to this many bytes are read and checked before the first of their bytes is written. */
 #define SB_FETCH_WHOLE_MAX ((int64_t)64 << 20)
 
 /* by_address sorts this many names at a time, or fewer when they are longer than 128 bytes. */
 #define SB_FETCH_SORTED_MAX 65536
 
-/* Where names come from; next is as sb_list_next, ready as sb_list_ready. */
+/* The source of names; next is as sb_list_next, ready as sb_list_ready. */
 struct sb_fetch_names {
     enum sb_code (*next)(void *context, const char **name, size_t *size, struct sb_error *err);
     bool (*ready)(void *context);
     void *context;
 };
 
-/* Where answers go. A code other than SB_OK ends the run with that code. */
+/* The output of answers. A code other than SB_OK ends the run with that code. */
 struct sb_fetch_output {
     enum sb_code (*write)(void *context, const void *data, size_t size, struct sb_error *err);
     void *context;
 };
 
-/* Of a stream: samples (store/samples/samples.h), which are neighbours there. */
+/* Of a stream: samples (store/samples/samples.h), whose files are adjacent there. */
 struct sb_fetch_samples {
-    const struct sb_slice *slices; /* from the beginning onwards */
+    const struct sb_slice *slices; /* in ascending order */
     size_t slice_count;            /* 0: all */
-    const char *const *columns;    /* what their files are called behind the stem */
+    const char *const *columns;    /* the names of their files after the stem */
     size_t column_count;           /* 0: all */
 };
 
@@ -56,43 +56,46 @@ struct sb_fetch_options {
     bool by_address;
 
     bool no_check;
-    int64_t max_size; /* zeros that holes of one file become: as of sources */
+    int64_t max_size; /* zeros that holes of one file may expand to: as in sources */
 
-    /* Files called .gz, .bz2, .xz and .zst are given out decompressed, where several are stacked
-     * only by the last, unless decompress_all; then neither of the next. */
+    /*
+     * Files named .gz, .bz2, .xz and .zst are decompressed; of several suffixes only the last
+     * counts, unless decompress_all. Not with ranged, nor with a framing that needs sizes.
+     */
     bool decompress;
     bool decompress_all;
 
-    /* Only these bytes of each file, as far as it has them; they are not checked. */
+    /* Only these bytes of each file, up to its end; they are not checked. */
     bool ranged;
     int64_t range_offset;
     int64_t range_size;
 
     /*
-     * What stands around each answer (framing.h); names are repeated as they were asked for. In
-     * batch an answer may also be NAME SP "missing" or "damaged", and frame_end ends its line. A
-     * framing that tells sizes excludes decompress.
+     * The frame around each answer (framing.h), with names as they were requested. In batch an
+     * answer may also be NAME SP "missing" or "damaged", and frame_end ends its line. A framing
+     * that needs sizes excludes decompress.
      */
     enum sb_framing framing;
     char frame_end;
 
-    /* Of a stream without names: these of its files, or of its samples. */
+    /* Of a stream without names: only this share of its files, or of its samples. */
     const struct sb_share *share;
     const struct sb_fetch_samples *samples; /* NULL: files */
 };
 
 struct sb_fetch_counts {
-    int64_t files;   /* given out whole */
-    int64_t bytes;   /* of those */
+    int64_t files;   /* written completely */
+    int64_t bytes;   /* of those files */
     int64_t missing; /* no such file, or a directory */
     int64_t damaged;
 };
 
 /*
- * What cannot be given out is told as SB_PROBLEM, and the rest is done: "missing" (not in
- * batch: the answer says it), "directory", "damaged". A file larger than SB_FETCH_WHOLE_MAX whose
- * damage shows after bytes of it were framed ends the run with SB_DAMAGED. Before anything is
- * called damaged its name is looked up again; SB_CHANGED when the archive was replaced meanwhile.
+ * Files that cannot be written are reported as SB_PROBLEM, and the rest is done: "missing" (not in
+ * batch, where the answer has it), "directory", "damaged". If a file larger than SB_FETCH_WHOLE_MAX
+ * is found damaged after bytes of it were framed, the run ends with SB_DAMAGED. Before a file is
+ * reported as damaged its name is looked up again; SB_CHANGED if the archive was replaced
+ * meanwhile.
  */
 enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options *options,
                       const struct sb_fetch_names *names, const struct sb_fetch_output *output,

@@ -1,5 +1,6 @@
 /*
- * What fetch.c and fetch/large.c share: a run of sb_fetch, and its answers. Of the calling thread.
+ * A run of sb_fetch, and its answers: shared by fetch.c and fetch/large.c only. Belongs to the
+ * calling thread.
  */
 #ifndef SB_TASK_FETCH_IMPL_H
 #define SB_TASK_FETCH_IMPL_H
@@ -21,8 +22,8 @@ struct sb_fetch {
     struct sb_fetch_counts *counts;
     struct sb_lookup lookup;
     struct sb_queue queues[2];
-    struct sb_queue *now;   /* goes into slots */
-    struct sb_queue *ahead; /* is looked up meanwhile, a few names for every slot */
+    struct sb_queue *now;   /* being moved to slots */
+    struct sb_queue *ahead; /* looked up meanwhile, a few names for every slot */
     size_t queue_limit;
     size_t in_flight; /* sum of the costs of filled slots */
     bool ended;       /* no more names */
@@ -33,14 +34,14 @@ struct sb_fetch {
 enum sb_code sb_fetch_give(struct sb_fetch *f, const void *data, size_t size,
                            struct sb_error *err) SB_CHECKED;
 
-/* Of a batch. */
+/* For batch. */
 enum sb_code sb_fetch_give_line(struct sb_fetch *f, const char *name, size_t size, const char *word,
                                 struct sb_error *err) SB_CHECKED;
 
 enum sb_code sb_fetch_answer_damaged(struct sb_fetch *f, const char *name, size_t size,
                                      const char *text, struct sb_error *err) SB_CHECKED;
 
-/* A file that was removed, or became another, while its bytes were read. */
+/* A file that was removed or replaced while its bytes were read. */
 enum sb_code sb_fetch_answer_changed(struct sb_fetch *f, const char *name, size_t size,
                                      const char *text, struct sb_error *err) SB_CHECKED;
 

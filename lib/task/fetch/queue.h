@@ -2,8 +2,8 @@
  * Names that wait for an answer of sb_fetch, and their look-up.
  *
  * Internal to fetch.c; belongs to its calling thread. {0} is an empty queue. Names are looked up in
- * an order that is near to that of the index, so that most find its pages in the processor's cache:
- * among 16,384 random names of 200,000 that halves the time.
+ * an order close to that of the index, so that most find its pages in the processor's cache: for
+ * 16,384 random names of 200,000 that halves the time.
  */
 #ifndef SB_TASK_FETCH_QUEUE_H
 #define SB_TASK_FETCH_QUEUE_H
@@ -17,42 +17,42 @@ struct sb_queue {
     struct sb_buf names;
     struct sb_request *requests;
     struct sb_queue_key *order; /* of look-ups */
-    size_t capacity;            /* of both */
+    size_t capacity;            /* of requests and order */
     size_t count;
-    size_t looked_up; /* so many of `order` */
+    size_t looked_up; /* how many of `order` */
     size_t next;      /* the request to answer next; count: none */
 };
 
 struct sb_lookup {
     struct sb_archive *archive;
     const struct sb_fetch_options *options;
-    struct sb_buf normal; /* a name in its stored form; the holder releases it */
+    struct sb_buf normal; /* a name in its stored form; the owner releases it */
     struct sb_buf plain;  /* and one without its suffix */
 };
 
-/* The name as it is stored: as it is, or in lookup->normal. */
+/* The stored form of the name: itself, or lookup->normal. */
 enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t *size,
                             struct sb_error *err) SB_CHECKED;
 
-/* Looks up a name that is in `names`, and says how it is to be answered. */
+/* Looks up a name that is in `names`, and decides how to answer it. */
 enum sb_code sb_look_up(struct sb_lookup *lookup, struct sb_buf *names, struct sb_request *request,
                         struct sb_error *err) SB_CHECKED;
 
 void sb_queue_release(struct sb_queue *queue);
 
 /*
- * Replaces the contents by the next names: waits for one, and takes up to `limit` as long as there
- * is no waiting, or, when `patient`, until the limit or the end. *ended: there are no more names.
+ * Replaces the contents by the next names: waits for one, and takes up to `limit` while that needs
+ * no waiting or, if `patient`, until the limit or the end. *ended: there are no more names.
  */
 enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_names *names,
                               size_t limit, bool patient, bool *ended,
                               struct sb_error *err) SB_CHECKED;
 
-/* Goes on until so many are looked up, in read transactions of bounded length. */
+/* Continues until `wanted` names are looked up, in read transactions of bounded length. */
 enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_lookup *lookup, size_t wanted,
                               struct sb_error *err) SB_CHECKED;
 
-/* Once all are looked up: what has no address comes first. */
+/* Once all are looked up: requests without an address come first. */
 void sb_queue_sort_by_address(struct sb_queue *queue);
 
 #endif

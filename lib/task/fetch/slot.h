@@ -1,8 +1,8 @@
 /*
- * A batch of names that sb_fetch answers together: filled, read by a worker, given out.
+ * A batch of names that sb_fetch answers together: filled, read by a worker, written.
  *
- * Internal to fetch.c. A slot belongs to one thread at a time; zeros but for archive, shards and
- * options are an empty one. Its memory is kept from one filling to the next, until the release.
+ * Internal to fetch.c. A slot belongs to one thread at a time; it is empty when all but archive,
+ * shards and options is zero. Its memory is kept from one filling to the next, until the release.
  */
 #ifndef SB_TASK_FETCH_SLOT_H
 #define SB_TASK_FETCH_SLOT_H
@@ -14,30 +14,30 @@
 struct sb_archive;
 struct sb_shards;
 
-/* Of answers in one slot, unless one alone is larger. */
+/* Bytes of answers in one slot, unless a single one is larger. */
 #define SB_FETCH_SLOT_BYTES ((size_t)512 << 10)
 
 enum sb_answer {
     SB_ANSWER_BYTES,
-    SB_ANSWER_STREAM, /* bytes too, but too many to hold */
+    SB_ANSWER_STREAM, /* bytes too, but too many to keep */
     SB_ANSWER_MISSING,
     SB_ANSWER_DIRECTORY,
     SB_ANSWER_DAMAGED,
-    SB_ANSWER_MOVED, /* nothing tells whether the bytes that were read are still the file's */
+    SB_ANSWER_MOVED, /* the bytes that were read may no longer be the file's */
 };
 
-/* Places are offsets into the names of the queue or slot that the request is in. */
+/* The *_at fields are offsets into the names of the queue or slot that has the request. */
 struct sb_request {
     size_t name_at;
     size_t name_size;
     size_t text_at; /* SB_ANSWER_DAMAGED: what is wrong */
     enum sb_answer answer;
-    bool has_crc; /* and it covers the bytes wanted */
-    bool decoded; /* SB_ANSWER_STREAM: is to be decompressed on the way */
+    bool has_crc; /* and it covers the requested bytes */
+    bool decoded; /* SB_ANSWER_STREAM: is decompressed while streamed */
     uint32_t crc32c;
     uint32_t generation; /* of the row */
     uint32_t shard;
-    int64_t offset; /* of the bytes wanted */
+    int64_t offset; /* of the requested bytes */
     int64_t size;
     int64_t skipped; /* bytes of the file before them */
     int64_t file_size;
@@ -47,10 +47,10 @@ struct sb_request {
     uint32_t uid;
     uint32_t gid;
     int64_t mtime_ns;
-    size_t at; /* where the answer stands in the slot's data */
+    size_t at; /* offset of the answer in the slot's data */
 };
 
-/* Do frames of batch stand in the slot's data, around the bytes? */
+/* Does the slot's data contain batch frames around the bytes? */
 static inline bool sb_fetch_batches(const struct sb_fetch_options *options)
 {
     return options->framing == SB_FRAMING_BATCH;
@@ -76,7 +76,7 @@ static inline const char *sb_request_name(const struct sb_buf *names,
     return names->data + request->name_at;
 }
 
-/* The row of an answer that has bytes, with this name. */
+/* The row of an answer with bytes, with this name. */
 static inline struct sb_entry sb_request_file(const struct sb_request *request, const char *name)
 {
     return (struct sb_entry){
@@ -96,7 +96,7 @@ static inline struct sb_entry sb_request_file(const struct sb_request *request, 
     };
 }
 
-/* Bytes that the answer may take in the slot's data. */
+/* Bytes that the answer may need in the slot's data. */
 size_t sb_request_cost(const struct sb_request *request, const struct sb_fetch_options *options);
 
 /* Makes the answer SB_ANSWER_DAMAGED; text is what is wrong. */
@@ -110,10 +110,10 @@ void sb_slot_clear(struct sb_slot *slot);
 enum sb_code sb_slot_add(struct sb_slot *slot, const struct sb_request *request,
                          const struct sb_buf *names, struct sb_error *err) SB_CHECKED;
 
-/* Is it an error that concerns one file only, while others may well be whole? */
+/* Is it an error of one file only, while others may be fine? */
 bool sb_is_file_damage(const struct sb_error *err);
 
-/* Reads and checks what the requests want, and lays out the answers in data. */
+/* Reads and checks the bytes of the requests, and lays out the answers in data. */
 enum sb_code sb_slot_read(struct sb_slot *slot, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * From the name that a thing has where it comes from, already clean (of a disk: normalized, of a
- * container: as store/naming.h has it), to the one that it is stored under: in another character
- * set, without its first components, behind a prefix; and whether it can be stored.
+ * Maps a clean name of the input (from a disk: normalized; from a container: as by store/naming.h)
+ * to the stored name: converts the character set, strips leading components, adds a prefix; and
+ * checks that it can be stored.
  */
 #ifndef SB_TASK_FETCH_STORED_NAMES_H
 #define SB_TASK_FETCH_STORED_NAMES_H
@@ -15,8 +15,8 @@
 struct sb_stored_names;
 
 /*
- * prefix and charset as in struct sb_pack_source_options. SB_INVALID for ones that cannot be.
- * any_bytes: the names are for a container that takes any, not for an archive's index.
+ * prefix and charset as in struct sb_pack_source_options. SB_INVALID for invalid ones. any_bytes:
+ * the names are for a container that accepts any bytes, not for an archive's index.
  */
 enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefix, unsigned strip,
                                  const char *charset, bool any_bytes,
@@ -24,9 +24,9 @@ enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefi
 void sb_stored_names_free(struct sb_stored_names *names);
 
 /*
- * The stored name, in a buffer that lives until the next call. SB_END: nothing is stored under any
- * name: it was stripped away, or it cannot be held and notify was told. Warns once of names that
- * Barecat cannot list.
+ * The stored name, in a buffer that lives until the next call. SB_END: the name is not stored,
+ * because nothing is left of it, or because it cannot be stored, which was reported to notify.
+ * Warns once of names that Barecat cannot list.
  */
 enum sb_code sb_stored_names_map(struct sb_stored_names *names, const char *name, size_t size,
                                  const char *disk_path, const struct sb_buf **out,

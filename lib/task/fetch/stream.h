@@ -1,8 +1,8 @@
 /*
- * Fetching files by name from what can only be read in sequence: a compressed tar, a pipe.
+ * Fetches files by name from what can only be read in sequence: a compressed tar, a pipe.
  *
- * One pass, in which nothing of a file is held: each comes when it comes, in the container's order,
- * and one of a name that stands twice comes twice, as tar has it.
+ * One pass, which keeps nothing of a file: each is written when it is read, in the container's
+ * order; a member whose name occurs twice is written twice, as by tar.
  */
 #ifndef SB_TASK_FETCH_STREAM_H
 #define SB_TASK_FETCH_STREAM_H
@@ -11,11 +11,11 @@
 #include "task/fetch/fetch.h"
 
 /*
- * All names are read first; NULL stands for every file, and tells nothing of directories and of
- * what has no bytes. Of the options, decompress and framing count (not batch). What cannot be given
- * out is told as SB_PROBLEM: "directory", "special", "link" (a hard link, whose bytes have passed
- * by), "damaged" (what cannot be decompressed), and at the end, in the order of the names,
- * "missing"; of samples a file that comes "late", after another sample began, and is left out.
+ * All names are read first. NULL means every file; then directories and members without bytes are
+ * not reported. Of the options, decompress and framing apply (not batch). Members that cannot be
+ * written are reported as SB_PROBLEM: "directory", "special", "link" (a hard link, whose target was
+ * before it), "damaged" (cannot be decompressed), and at the end, in the order of the names,
+ * "missing"; for samples "late": a file that comes after another sample began, which is left out.
  * Errors are those of the source, the output, and of temporary files.
  */
 enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_names *names,

@@ -1,9 +1,9 @@
 /*
- * From a record's bytes back to its numbers: the Index and MultiIndex of Bagz.
+ * From a record's bytes to its numbers: the Index and MultiIndex of Bagz.
  *
- * Where all keys are known before, the bag is read once, on threads, and only the keys are held;
- * for keys that come one by one a table of at most 24 bytes a record is made first. Hashes are only
- * a hint: bytes are compared.
+ * If all keys are known beforehand, the bag is read once, on threads, and only the keys are kept;
+ * for keys that come one by one a table of at most 24 bytes per record is made first. Hashes only
+ * narrow the search: bytes are compared.
  */
 #ifndef SB_TASK_INDEX_RECORD_INDEX_H
 #define SB_TASK_INDEX_RECORD_INDEX_H
@@ -18,11 +18,11 @@ struct sb_record_index_options {
     void *context;
 };
 
-/* One answer, in the order of the keys: the numbers, none where the key is not there. */
+/* One answer, in the order of the keys: the numbers; none if the key is missing. */
 typedef enum sb_code sb_record_found(void *context, const void *key, size_t key_size,
                                      const int64_t *records, size_t count, struct sb_error *err);
 
-/* keys: as for sb_fetch. Records that cannot be read are told as SB_PROBLEM ("damaged"). */
+/* keys: as for sb_fetch. Records that cannot be read are reported as SB_PROBLEM ("damaged"). */
 enum sb_code sb_record_index_find(struct sb_bag *keys_bag,
                                   const struct sb_record_index_options *options,
                                   const struct sb_fetch_names *keys, sb_record_found *found,

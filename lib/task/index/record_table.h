@@ -1,8 +1,8 @@
 /*
- * The hashes of all records of a bag, sorted: 16 bytes a record, for keys that are not known
- * before.
+ * The hashes of all records of a bag, sorted: 16 bytes per record, for keys that are not known
+ * beforehand.
  *
- * Records longer than any key can be are left out. Belongs to one thread.
+ * Records longer than any possible key are omitted. Belongs to one thread.
  */
 #ifndef SB_TASK_INDEX_RECORD_TABLE_H
 #define SB_TASK_INDEX_RECORD_TABLE_H

@@ -2,7 +2,7 @@
  * Several archives under one index, over their own shards: no file's bytes are copied, or read.
  *
  * Rows come in order of name; only shards that one of them uses are linked (archive/linker.h).
- * Directories of one name become one. Memory is bounded, also for thousands of archives.
+ * Directories of the same name become one. Memory is bounded, also for thousands of archives.
  */
 #ifndef SB_TASK_MERGE_MERGE_SYMLINK_H
 #define SB_TASK_MERGE_MERGE_SYMLINK_H
@@ -17,21 +17,21 @@ struct sb_merge_symlink_options {
     char *const *inputs; /* paths of archives */
     size_t input_count;
     const char *output;
-    enum sb_writer_mode mode; /* SB_APPEND adds to the archive that stands there */
+    enum sb_writer_mode mode; /* SB_APPEND adds to the existing archive */
     enum sb_link_kind kind;
 
     const char *prefix; /* put before every name; NULL: nothing */
     bool as_subdirs;    /* each input in a directory of its own name, below the prefix */
 
     /*
-     * Of files with one name, also where the output holds it: SB_EXISTS, which a dry run tells as
-     * SB_PROBLEM "duplicate" for each; or quietly the first, or the last. The metadata of a
+     * For files of the same name, also if the output has it: SB_EXISTS, which a dry run reports as
+     * SB_PROBLEM "duplicate" for each; or silently the first, or the last. The metadata of a
      * directory are those of the last for SB_DUPLICATE_LAST, else of the first.
      */
     enum sb_duplicates duplicates;
 
     unsigned threads; /* more than one: the next rows are read while some are written */
-    bool dry_run;     /* nothing is written: each file is told as SB_NOTE "would-link" */
+    bool dry_run;     /* nothing is written: each file is reported as SB_NOTE "would-link" */
     const struct sb_notify *notify;
 };
 
@@ -39,16 +39,15 @@ struct sb_merge_symlink_result {
     int64_t files; /* and links */
     int64_t dirs;
     int64_t bytes;
-    int64_t passed_over; /* files of which one of the same name was taken instead */
+    int64_t passed_over; /* files that lost to another of the same name */
     uint32_t shards;     /* links made */
-    int64_t problems;    /* told as SB_PROBLEM */
+    int64_t problems;    /* reported as SB_PROBLEM */
 };
 
 /*
- * SB_OK: the output is whole and on disk; problems of single files were told. Otherwise what stood
- * there still stands. SB_INVALID where output and inputs get into each other's way, and for names
- * that cannot be; SB_CHANGED when an input was written to meanwhile; else as sb_merged_rows_open
- * and sb_linker_map.
+ * SB_OK: the output is complete and on disk; problems of single files were reported. Otherwise an
+ * existing output is unchanged. SB_INVALID if output and inputs conflict, and for invalid names;
+ * SB_CHANGED if an input was written to meanwhile; else as sb_merged_rows_open and sb_linker_map.
  */
 enum sb_code sb_merge_symlink(const struct sb_merge_symlink_options *options,
                               struct sb_merge_symlink_result *result,

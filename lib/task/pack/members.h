@@ -1,5 +1,5 @@
 /*
- * What a pack has to store as members for sb_transfer, under the names they are to be stored.
+ * The items of a pack as members for sb_transfer, with the names to store.
  */
 #ifndef SB_TASK_PACK_MEMBERS_H
 #define SB_TASK_PACK_MEMBERS_H
@@ -10,17 +10,17 @@
 
 struct sb_pack_members_options {
     struct sb_tree_read read;
-    bool look; /* sizes and times of files are wanted before they are opened */
+    bool look; /* sizes and times of files are needed before they are opened */
 };
 
-/* The things of `items`, which it frees at the end, but implied directories. */
+/* The members are the items of `items` without implied directories. Owns `items`. */
 enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source *items,
                                   const struct sb_pack_members_options *options,
                                   struct sb_error *err) SB_CHECKED;
 
 /*
- * Standard input as the only member, of unknown size. Copies the name. must_have: it is
- * sb_fail_empty that there are no bytes.
+ * Standard input as the only member, of unknown size. Copies the name. must_have: without any bytes
+ * it is sb_fail_empty.
  */
 enum sb_code sb_pack_stdin_open(struct sb_source **out, const char *name, size_t name_size,
                                 bool must_have, struct sb_error *err) SB_CHECKED;

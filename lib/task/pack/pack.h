@@ -1,9 +1,9 @@
 /*
  * Packing: files of the file system into an archive.
  *
- * Files are read, checked for change and written by threads; where each goes is fixed by the order
- * of the source, so that the archive's bytes do not depend on the number of threads. Memory is a
- * few MB a thread, whatever the number and sizes of files.
+ * Files are read, checked for change and written by threads; the position of each depends only on
+ * the order of the source, so that the archive's bytes do not depend on the number of threads.
+ * Memory is a few MB per thread, whatever the number and sizes of files.
  */
 #ifndef SB_TASK_PACK_PACK_H
 #define SB_TASK_PACK_PACK_H
@@ -25,23 +25,23 @@ struct sb_pack_options {
     unsigned threads;
 
     /*
-     * SB_APPEND only. What to do about a name that the archive holds already: an error told for
-     * each (the default), or as `duplicates` of the source says, or, with update, replace it when
-     * the file is newer or (unless it is recoded) of another size and else pass over it.
+     * SB_APPEND only: for a name that the archive already has. An error for each (the default);
+     * with duplicates_given, as `duplicates` of the source says; with update, replace it if the
+     * file is newer or (unless it is recoded) of another size, and else skip it.
      */
     bool update;
     bool duplicates_given;
 
-    /* Not with stdin_name, nor with dry_run, where only --resume is heeded. */
+    /* Not with stdin_name. With dry_run only the resume option applies. */
     struct sb_checkpoint_wish checkpoint;
 
-    const char *stdin_name; /* not NULL: store standard input under this name, and nothing else */
+    const char *stdin_name; /* not NULL: store only standard input, under this name */
     bool dry_run;           /* SB_NOTE "would store" for each; nothing is written */
 
     const struct sb_notify *notify;
     void (*progress)(int64_t bytes, int64_t files); /* may be NULL */
 
-    /* As sb_transfer_options says. */
+    /* As in sb_transfer_options. */
     void (*lost)(void *context, const char *name, unsigned properties);
     void *context;
 };
@@ -50,15 +50,14 @@ struct sb_pack_counts {
     int64_t files; /* links included */
     int64_t dirs;
     int64_t bytes;
-    bool kept; /* it failed, and what was committed by then is there, to be gone on with */
-    bool done; /* the archive was there already, and there was nothing to go on with */
+    bool kept; /* it failed, but what was committed by then remains, and can be resumed */
+    bool done; /* the archive was complete already, and there was nothing to resume */
 };
 
 /*
- * Single things that cannot be packed are told as SB_PROBLEM ("missing", "unreadable", "special",
- * "changed", "name", "exists", ...) and the rest is packed. At SB_OK the archive is whole and on
- * disk; at anything else what stood there before still stands, and with checkpoints what was
- * committed.
+ * Files that cannot be packed are reported as SB_PROBLEM ("missing", "unreadable", "special",
+ * "changed", "name", "exists", ...) and the rest is packed. At SB_OK the archive is complete and on
+ * disk; otherwise an existing archive is unchanged, except for what was committed with checkpoints.
  */
 enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, size_t count,
                      const struct sb_pack_options *options, struct sb_pack_counts *counts,

@@ -1,17 +1,17 @@
 /*
- * What a pack has to store, one thing at a time, in the order of its bytes.
+ * The items that a pack stores, one at a time, in the order of their bytes.
  *
  * A single tree comes straight from the walk, which is in path order already. Several paths, lists,
- * another order and strict mode go through a temporary database first, which sorts them, meets
- * names that come twice, and finds names that are both file and directory; memory does not grow
- * with them.
+ * another order and strict mode go through a temporary database first, which sorts them, finds
+ * duplicate names, and names that are both file and directory; memory does not grow with them.
  *
- * Of a share, the files and links that it has by their stored names (sb_share_has_name) come, and
- * the directories that have one of them below, are of the share themselves, or are the top. The
- * others are not looked up, unless an input names them or the file system does not say what is a
- * directory.
+ * With a share, it yields the files and links whose stored names are in the share
+ * (sb_share_has_name), and the directories that have one of them below, are in the share
+ * themselves, or are the top. Other files are not looked up, unless an input names them or the file
+ * system does not say what is a directory.
  *
- * What cannot be stored is told to notify as SB_PROBLEM and left out. One thread.
+ * Items that cannot be stored are reported to notify as SB_PROBLEM and left out. Belongs to one
+ * thread.
  */
 #ifndef SB_TASK_PACK_SOURCE_H
 #define SB_TASK_PACK_SOURCE_H
@@ -31,7 +31,8 @@ enum sb_pack_input_kind {
     SB_INPUT_PATH,      /* a path of the file system */
     SB_INPUT_LIST,      /* a file of paths, one a line; "-" is standard input */
     SB_INPUT_LIST_NUL,  /* the same, each ended by NUL */
-    SB_INPUT_DIRECTORY, /* what follows is relative to this directory (itself to the last one) */
+    SB_INPUT_DIRECTORY, /* the inputs after it are relative to this directory (and it to the
+                           previous one) */
 };
 
 struct sb_pack_input {
@@ -47,25 +48,25 @@ struct sb_pack_source_options {
     bool dereference;
     bool one_file_system;
     bool no_recursion;
-    bool strict;          /* look at everything first; anything that would be lost is SB_INVALID */
-    bool lists_must_name; /* something: see sb_list_must_name */
-    unsigned threads;     /* that read the files: see sb_tree_options */
-    const char *prefix;   /* put before every name; NULL: nothing */
-    unsigned strip;       /* components taken off first */
+    bool strict;          /* check everything first; anything that would be lost is SB_INVALID */
+    bool lists_must_name; /* at least one name: see sb_list_must_name */
+    unsigned threads;     /* number of threads that read the files: see sb_tree_options */
+    const char *prefix;   /* prepended to every name; NULL: nothing */
+    unsigned strip;       /* number of leading components to remove first */
     const char *charset;  /* names are in this character set and become UTF-8; NULL: bytes */
-    const struct sb_filter *filter; /* over names as they are before strip and prefix */
+    const struct sb_filter *filter; /* on names before strip and prefix */
     struct sb_share share;
-    int64_t *others;    /* NULL, or where things of other shares are counted */
+    int64_t *others;    /* NULL, or a counter of the items of other shares */
     const char *beside; /* the archive: temporary files go near it */
     const struct sb_notify *notify;
 };
 
 struct sb_pack_item {
-    const char *name; /* as it is to be stored */
+    const char *name; /* the name to store */
     size_t name_size;
     enum sb_node node; /* never SB_NODE_OTHER */
     bool implied;      /* a directory that no input named: it has no metadata */
-    bool of_share;     /* false: a directory that comes only if something below it does */
+    bool of_share;     /* false: a directory that is yielded only if something below it is */
 
     /* openat(dir_fd, component); dir is the reference that keeps dir_fd open, or NULL when it stays
      * open as long as the source */
@@ -78,7 +79,7 @@ struct sb_pack_item {
 
 struct sb_pack_source;
 
-/* Keeps pointers to what the options point at. */
+/* The objects that the options point to must live as long. */
 enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pack_input *inputs,
                                 size_t count, const struct sb_pack_source_options *options,
                                 struct sb_error *err) SB_CHECKED;

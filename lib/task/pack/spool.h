@@ -1,5 +1,5 @@
 /*
- * Things to pack, sorted and each name once, in a temporary database whose memory is bounded.
+ * Items to pack, sorted and each name once, in a temporary database whose memory is bounded.
  */
 #ifndef SB_TASK_PACK_SPOOL_H
 #define SB_TASK_PACK_SPOOL_H
@@ -14,10 +14,9 @@ enum sb_code sb_pack_spool_new(struct sb_pack_spool **out, enum sb_pack_order or
 void sb_pack_spool_free(struct sb_pack_spool *spool);
 
 /*
- * Copies the item; a directory that is not of the share is given out only if something below it
- * is. base_fd, to which its disk_path is relative, must stay open. The same file under
- * the same name again is passed over; other clashes are settled by `duplicates`, or told as a
- * problem.
+ * Copies the item; a directory that is not in the share is returned only if something below it is.
+ * base_fd, to which its disk_path is relative, must stay open. The same file under the same name
+ * again is skipped; other conflicts are decided by `duplicates`, or reported as a problem.
  */
 enum sb_code sb_pack_spool_add(struct sb_pack_spool *spool, const struct sb_pack_item *item,
                                int base_fd, struct sb_error *err) SB_CHECKED;

@@ -1,6 +1,6 @@
 /*
  * From a container to a tree of files: directories, files and links, below one directory and
- * through no link, whatever the container says.
+ * through no link, whatever the container contains.
  */
 #ifndef SB_TASK_PACK_UNPACK_H
 #define SB_TASK_PACK_UNPACK_H
@@ -13,30 +13,32 @@ struct sb_filter;
 struct sb_choice;
 
 struct sb_unpack_options {
-    const char *directory;          /* made when it is missing, its parent is not */
-    const struct sb_filter *filter; /* over stored names; NULL takes everything */
-    struct sb_choice *choice;       /* PATH and GLOB arguments, likewise; NULL takes everything */
-    bool stored_names;              /* as struct sb_transfer_options */
-    unsigned strip;                 /* components taken off the front of names */
+    const char *directory;          /* made if it is missing, but its parent is not */
+    const struct sb_filter *filter; /* on stored names; NULL selects everything */
+    struct sb_choice *choice;       /* PATH and GLOB arguments, likewise; NULL selects everything */
+    bool stored_names;              /* as in struct sb_transfer_options */
+    unsigned strip;                 /* number of leading components to remove from names */
     struct sb_recode recode;
-    int64_t max_size;          /* bytes that may come out of the source; 0: any number */
-    enum sb_existing existing; /* what to do about files and links that are there */
-    bool preserve;             /* owners and set-id bits too, */
-    bool numeric_owner;        /* by their numbers, also where this machine knows their names */
-    bool sync;                 /* everything is on disk at SB_OK */
+    int64_t max_size;          /* limit on the bytes from the source; 0: none */
+    enum sb_existing existing; /* for files and links that exist */
+    bool preserve;             /* also owners and set-id bits */
+    bool numeric_owner;        /* owners by number, even if this machine knows their names */
+    bool sync;                 /* at SB_OK everything is on disk */
     bool dry_run;              /* nothing is written, no bytes are read */
     unsigned threads;
 
     /*
-     * "exists", "taken" (the name of another member, without what is stripped or its suffix),
-     * "link" (to a file that lost its suffix), "special", "name" (one that cannot be had below a
-     * directory), "write", "owner", "metadata", "row" (a target that no link can have), "missing"
-     * (what a hard link links to): all SB_PROBLEM, by name below directory.
+     * "exists", "taken" (the name is another member's, after strip or without its suffix), "link"
+     * (to a file that lost its suffix), "special", "name" (one that is invalid below a directory),
+     * "write", "owner", "metadata", "row" (a target that no link can have), "missing" (the target
+     * of a hard link): all SB_PROBLEM, by name below directory.
      */
     const struct sb_notify *notify;
 
-    /* Optional, all from the calling thread. Names are as they are below directory. lost: as that
-     * of struct sb_transfer_options. */
+    /*
+     * Optional, all called from the calling thread. Names are relative to directory. lost: as in
+     * struct sb_transfer_options.
+     */
     void (*written)(void *context, const char *name, size_t size);
     void (*progress)(void *context, int64_t bytes, int64_t total, int64_t files);
     void (*lost)(void *context, const char *name, unsigned properties);
@@ -47,17 +49,17 @@ struct sb_unpack_result {
     bool begun;    /* something may have been written */
     int64_t files; /* and links, written */
     int64_t bytes;
-    int64_t left;       /* that are there already and stay */
+    int64_t left;       /* exist already and were kept */
     int64_t superseded; /* written, and then replaced by a later one of the same name */
-    int64_t kept;       /* not decompressed, for their shorter name is another's */
-    int64_t unchecked;  /* that have no checksum in the source */
+    int64_t kept;       /* not decompressed, because another member has the shorter name */
+    int64_t unchecked;  /* without a checksum in the source */
 };
 
 /*
- * What concerns one entry is a problem said through notify, and the rest is done. Errors that end
- * it: no space, a failing disk, a source that is damaged beyond reading on or was replaced
- * meanwhile (SB_CHANGED), SB_NOMEM, SB_INTERRUPT. What was written until then stays, each file
- * whole or not at all; only a kill leaves the file short that was being written.
+ * Problems of one entry are reported through notify, and the rest is done. Errors that end it: no
+ * space, a failing disk, a source that is damaged too badly to continue or was replaced meanwhile
+ * (SB_CHANGED), SB_NOMEM, SB_INTERRUPT. What was written until then remains, each file complete or
+ * not at all; only a kill leaves an incomplete file.
  */
 enum sb_code sb_unpack(struct sb_source *source, const struct sb_unpack_options *options,
                        struct sb_unpack_result *result, struct sb_error *err) SB_CHECKED;

@@ -1,5 +1,5 @@
 /*
- * The copy of an archive that damaged files are restored from.
+ * The copy that damaged files of an archive are restored from.
  */
 #ifndef SB_TASK_RESTORE_COPY_H
 #define SB_TASK_RESTORE_COPY_H
@@ -18,49 +18,50 @@ struct sb_archive;
 struct sb_restore_copy;
 
 /*
- * Opens it, and tells whether it can be read at all. SB_INVALID for bags, which have no names, and
- * for the archive itself. The strings are of the caller, as long. What its source has to
- * say is told to notify as SB_NOTE, where it is damaged as SB_WARNING: it is no problem of the
- * archive.
+ * Opens it, and checks that it can be read at all. SB_INVALID for bags, which have no names, and
+ * for the archive itself. The caller keeps the strings as long. Events of its source are reported
+ * to notify as SB_NOTE, damage as SB_WARNING: it is not a problem of the archive.
  */
 enum sb_code sb_restore_copy_open(struct sb_restore_copy **out, const char *path,
                                   const char *prefix, const struct sb_archive *archive,
                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 void sb_restore_copy_free(struct sb_restore_copy *copy); /* NULL is allowed */
 
-/* Is it read from its beginning to its end, as a tar? Else any file of it can be had. */
+/* Is it read from beginning to end, as a tar? Otherwise any file of it can be read directly. */
 bool sb_restore_copy_in_sequence(const struct sb_restore_copy *copy);
 
-/* Before files are asked for: what is wanted, of a copy that is not in sequence. */
+/* Before files are looked up: the requested files, of a copy that is not in sequence. */
 enum sb_code sb_restore_copy_prepare(struct sb_restore_copy *copy, struct sb_restore_list *list,
                                      struct sb_error *err) SB_CHECKED;
 
 /* A file of a copy that is not in sequence. */
 struct sb_restore_found {
-    struct sb_entry entry; /* of an archive; path is the buffer's */
+    struct sb_entry entry; /* for an archive; path is the buffer's */
     struct sb_buf path;    /* its name in the copy */
 };
 
-/* Looks a file up, of one thread; SB_NOENT, without text, where it cannot be there. */
+/* Looks a file up, on one thread; SB_NOENT, without text, if it cannot be there. */
 enum sb_code sb_restore_copy_find(struct sb_restore_copy *copy, const struct sb_restore_item *item,
                                   struct sb_restore_found *found, struct sb_error *err) SB_CHECKED;
 
-/* Reads one that was found, from any thread. SB_NOENT: it is not there; codes that do not end the
- * work (sb_ends_work): its bytes are not to be had. */
+/*
+ * Reads one that was found, from any thread. SB_NOENT: it is missing; codes that do not end the
+ * work (sb_ends_work): its bytes cannot be read.
+ */
 enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_restore_item *item,
                                   struct sb_restore_found *found, struct sb_restore_piece *piece,
                                   struct sb_error *err) SB_CHECKED;
 
 /*
- * Of one in sequence: the source of its members, from the first one on; freed by sb_source_free.
- * SB_END, when it was open before and cannot be read again: it came through a pipe.
+ * For a copy in sequence: the source of its members, from the first one on; freed by
+ * sb_source_free. SB_END if it was opened before and cannot be read again: it came through a pipe.
  */
 enum sb_code sb_restore_copy_source(struct sb_restore_copy *copy, struct sb_source **out,
                                     struct sb_error *err) SB_CHECKED;
 
 /*
- * The name in the archive that a name in the copy stands for: below the prefix, cleaned. It lives
- * until the next call. SB_END: none.
+ * The archive's name for a name in the copy: below the prefix, cleaned. It lives until the next
+ * call. SB_END: none.
  */
 enum sb_code sb_restore_copy_name(struct sb_restore_copy *copy, const char *raw, size_t raw_size,
                                   const char **name, size_t *size, struct sb_error *err) SB_CHECKED;

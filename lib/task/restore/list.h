@@ -1,6 +1,6 @@
 /*
- * The files that are to be restored, any number of them, and how far each has come: they wait in a
- * temporary database, so memory is bounded. Belongs to one thread.
+ * The files to restore, any number of them, and the progress of each: they are kept in a temporary
+ * database, so memory is bounded. Belongs to one thread.
  */
 #ifndef SB_TASK_RESTORE_LIST_H
 #define SB_TASK_RESTORE_LIST_H
@@ -13,17 +13,17 @@
 #include <stdint.h>
 
 enum sb_restore_state {
-    SB_RESTORE_WANTED,     /* nothing of this name was found in the copy */
-    SB_RESTORE_OTHER,      /* it was, but with other bytes */
-    SB_RESTORE_WRITTEN,    /* under a dry run: could be */
+    SB_RESTORE_WANTED,     /* no file of this name was found in the copy */
+    SB_RESTORE_OTHER,      /* one was found, but with other bytes */
+    SB_RESTORE_WRITTEN,    /* under a dry run: could be written */
     SB_RESTORE_RESTORED,   /* and read back */
     SB_RESTORE_UNREADABLE, /* cannot be read back */
-    SB_RESTORE_SOUND,      /* was not damaged any more */
+    SB_RESTORE_SOUND,      /* was no longer damaged */
 };
 
-/* The place of a file in its shard, and what is to be there. */
+/* The place of a file in its shard, and its expected content. */
 struct sb_restore_item {
-    int64_t id; /* ascending in the order in which items were added; from 1 */
+    int64_t id; /* ascending in the order of sb_restore_list_add; from 1 */
     const char *path;
     size_t path_size;
     bool is_link;
@@ -36,19 +36,21 @@ struct sb_restore_item {
 
 struct sb_restore_list;
 
-/* beside: see sb_temp_directory; to be open as long. */
+/* beside: see sb_temp_directory; must live as long. */
 enum sb_code sb_restore_list_new(struct sb_restore_list **out, const char *beside,
                                  struct sb_error *err) SB_CHECKED;
 void sb_restore_list_free(struct sb_restore_list *list); /* NULL is allowed */
 
-/* A name that verify found damaged; one that is there already is fine. */
+/* A name that verify found damaged; a duplicate is fine. */
 enum sb_code sb_restore_list_damage(struct sb_restore_list *list, const char *path, size_t size,
                                     struct sb_error *err) SB_CHECKED;
 enum sb_code sb_restore_list_is_damaged(struct sb_restore_list *list, const char *path, size_t size,
                                         bool *damaged, struct sb_error *err) SB_CHECKED;
 
-/* Those names, in their order. Names may be asked for meanwhile, none added. SB_END after the last;
- * the string lives until the next call. */
+/*
+ * Those names, in order. Meanwhile names may be queried, but not added. SB_END after the last; the
+ * string lives until the next call.
+ */
 enum sb_code sb_restore_list_next_damaged(struct sb_restore_list *list, const char **path,
                                           size_t *size, struct sb_error *err) SB_CHECKED;
 
@@ -57,8 +59,8 @@ enum sb_code sb_restore_list_add(struct sb_restore_list *list, const struct sb_e
                                  struct sb_error *err) SB_CHECKED;
 
 /*
- * The first item behind the id `after` whose state is from `least` to `most`. SB_END: none. The
- * path lives until the next call of this.
+ * The first item after the id `after` whose state is from `least` to `most`. SB_END: none. The path
+ * lives until the next call.
  */
 enum sb_code sb_restore_list_next(struct sb_restore_list *list, int64_t after,
                                   enum sb_restore_state least, enum sb_restore_state most,

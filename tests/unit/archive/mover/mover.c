@@ -457,13 +457,13 @@ static void what_cannot_be_moved_safely_is_refused(void)
     run_sql("bad", "UPDATE files SET offset = 0, size = 100 WHERE path = 'b'");
     CHECK(try_open("bad") == SB_INVALID && strstr(err.text, "bad: a and b are the same bytes"));
     run_sql("bad", "UPDATE files SET offset = 161 WHERE path = 'b'");
-    CHECK(try_open("bad") == SB_DAMAGED && strstr(err.text, "b: lies beyond the end"));
+    CHECK(try_open("bad") == SB_DAMAGED && strstr(err.text, "b: is past the end"));
     run_sql("bad", "UPDATE files SET offset = 'x' WHERE path = 'b'");
     CHECK(try_open("bad") == SB_DAMAGED && strstr(err.text, "b: shard, offset or size is not"));
     run_sql("bad", "UPDATE files SET offset = 9223372036854775807 WHERE path = 'b'");
     CHECK(try_open("bad") == SB_DAMAGED && strstr(err.text, "b: offset or size is out of range"));
     run_sql("bad", "UPDATE files SET offset = 100, shard = 1 WHERE path = 'b'");
-    CHECK(try_open("bad") == SB_NOENT && strstr(err.text, "bad-shard-00001: not there"));
+    CHECK(try_open("bad") == SB_NOENT && strstr(err.text, "bad-shard-00001: missing"));
     run_sql("bad", "UPDATE files SET shard = 0, size = 50; DROP INDEX idx_files_shard_offset");
     CHECK(try_open("bad") == SB_FORMAT && strstr(err.text, "run 'shardbox upgrade"));
     CHECK(access("bad.new", F_OK) != 0);
