@@ -3,8 +3,8 @@
  *
  * The files of a shard without gaps, back to back, are the records section of a bag. The missing
  * rest goes to limits.SHARD (bag.h: separate placement): the end of each file and link, in order of
- * their addresses; those at the same offset, of which at most one is nonempty, in that of their
- * rows. The archive is only read.
+ * their addresses; those at the same offset (at most one is nonempty) in that of their rows. The
+ * archive is only read.
  *
  * On disk: nothing at all if any shard cannot be described; else one limits file after the other,
  * each complete and synced, and the bag of names last. If a run is killed in between, run it again

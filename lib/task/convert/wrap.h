@@ -23,7 +23,7 @@ struct sb_wrap {
 };
 
 /*
- * All members of a container of several files (SB_CAN_PARTS), each of which becomes a shard: all
+ * All members of a container of several files (SB_CAN_PARTS); each file becomes a shard: all
  * records of a bag, whose first one has number `first` in names, or all live rows of a cache.
  * *records: the number of records. SB_INVALID: they are compressed.
  */

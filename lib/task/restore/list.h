@@ -67,8 +67,8 @@ enum sb_code sb_restore_list_next(struct sb_restore_list *list, int64_t after,
                                   struct sb_restore_item *item, struct sb_error *err) SB_CHECKED;
 
 /*
- * The first item behind `after`, not written yet, whose name this is, or, with by_target, that in
- * the copy is a hard link to this name. SB_END: none. As above, of calls of this.
+ * The first item after `after`, not written yet, that has this name or, with by_target, is a hard
+ * link to this name in the copy. SB_END: none. The path lives until the next call.
  */
 enum sb_code sb_restore_list_find(struct sb_restore_list *list, const char *name, size_t size,
                                   bool by_target, int64_t after, struct sb_restore_item *item,
@@ -81,7 +81,7 @@ enum sb_code sb_restore_list_set(struct sb_restore_list *list, int64_t id,
 enum sb_code sb_restore_list_link(struct sb_restore_list *list, int64_t id, const char *target,
                                   size_t size, struct sb_error *err) SB_CHECKED;
 
-/* Items that are not written yet, nor sound. */
+/* Items that are neither written nor undamaged. */
 int64_t sb_restore_list_open(const struct sb_restore_list *list);
 
 #endif

@@ -1,36 +1,36 @@
 /*
- * Damaged files of an archive from another copy of them: verify --repair-from.
+ * Restores damaged files of an archive from another copy of them: verify --repair-from.
  *
- * A file is damaged when its bytes do not match their CRC32C or cannot be read, because the shard
- * ends before them or is not there. It is restored when the copy has a file of its name and size
- * whose bytes match that CRC32C: these are written to their place in the shard, and nothing else of
- * it is touched. A shard that is missing and that no file uses is made anew, empty. The index is
- * not changed. Only the name counts: the same bytes under another one are not looked for.
+ * A file is damaged if its bytes do not match their CRC32C or cannot be read, because the shard is
+ * missing or ends before them. It is restored if the copy has a file of its name and size whose
+ * bytes match that CRC32C: these are written to their place in the shard, and nothing else there is
+ * touched. A missing shard that no file uses is made anew, empty. The index is not changed. Only
+ * the name counts: the same bytes under another name are not searched for.
  *
  * Order on disk, so that a kill at any moment loses nothing that was there: the bytes of a file are
- * read from the copy and checked before the first of them is written (in memory, or, of large ones,
- * in a temporary file); a shard that is missing is made empty first, under its own name, and grows
- * as files are written. Shards are synced and what was written is read back before it is called
- * restored. A kill leaves files as damaged as they were, or restored.
+ * read from the copy and checked before the first of them is written (in memory or, for large
+ * files, in a temporary file); a missing shard is made empty first, under its own name, and grows
+ * as files are written. Shards are synced and the written bytes are read back before a file is
+ * reported as restored. A kill leaves files as damaged as they were, or restored.
  *
- * Not restored, as SB_PROBLEM that says why:
- * index       all of it, where the index itself is damaged: addresses cannot be trusted then
- * linked      files of a shard that is a link, or has several: the bytes may be another archive's
- * overlap     a file that shares bytes with another one
- * unchecked   a file without a checksum, which nothing can be held against; and behind such a one
- *             that its shard ended before: it would be zeros, with nothing to tell that by
- * place       a file whose place lies beyond what the file system of the shards could hold
- * empty       a file of no bytes: it is its checksum that is wrong
- * missing     the copy has no file of the name
- * other       it has one, but with other bytes
- * unreadable  it was written, but cannot be read back
+ * Not restored, and reported as SB_PROBLEM with the reason:
+ *   index       everything, if the index itself is damaged: addresses cannot be trusted then
+ *   linked      files of a shard that is a link, or has several: it may be another archive's
+ *   overlap     a file that shares bytes with another one
+ *   unchecked   a file without a checksum to compare with; and a file without a checksum past the
+ *               end of its shard that growing the shard would fill with undetectable zeros
+ *   place       a file whose place is past what the file system of the shards could hold
+ *   empty       an empty file: its checksum is wrong
+ *   missing     the copy has no file of the name
+ *   other       it has one, but with other bytes
+ *   unreadable  it was written, but cannot be read back
  *
- * With a state (verify/choice.h) the units of what was restored stay bad until a run has read them
- * again, and what is known of the others holds, though their shard has another mtime. A kill, or a
- * state that cannot be written, means that all of these count as never read.
+ * With a state (verify/choice.h) the units of restored files stay bad until a run has read them
+ * again; the state of the others remains valid, though their shard has another mtime. After a kill,
+ * or if the state cannot be written, all of these count as never read.
  *
- * Holds the locks of a writer in place (lock.h) while it writes. Memory is bounded, whatever
- * the number of files: they wait in a temporary database.
+ * Holds the locks of a writer in place (hold.h) while it writes. Memory is bounded, whatever the
+ * number of files: they are kept in a temporary database.
  */
 #ifndef SB_TASK_RESTORE_RESTORE_H
 #define SB_TASK_RESTORE_RESTORE_H
@@ -47,32 +47,32 @@ struct sb_verify_options;
 struct sb_verify_result;
 
 struct sb_restore_result {
-    int64_t damaged;  /* files, as verify found them */
-    int64_t restored; /* of those; when it was a dry run: that could be */
-    int64_t bytes;    /* of those */
+    int64_t damaged;  /* files that verify found */
+    int64_t restored; /* how many of them; in a dry run: could be */
+    int64_t bytes;    /* of the restored files */
     int64_t missing;  /* the copy has no file of the name */
     int64_t other;    /* it has one, but with other bytes */
-    int64_t left;     /* defects, of whatever kind, that are there still */
+    int64_t left;     /* remaining defects, of any kind */
 };
 
 struct sb_restore_options {
     const char *copy; /* an archive, a directory, a tar or cpio (also compressed, or "-"), a zip */
     const char *prefix; /* NULL; or the directory of the copy that has the files, as in a tar made
                            one directory higher */
-    bool dry_run;       /* nothing is locked or written; what could be restored is told as
+    bool dry_run;       /* nothing is locked or written; what could be restored is reported as
                            "would-restore" */
     unsigned threads;
     const struct sb_notify *notify;
 };
 
 /*
- * Verifies the archive as `verify` says, and then restores what is damaged: what was restored is
- * told as SB_NOTE ("restored"), what could not be as above. `verified` is of before. SB_OK when it
- * came to its end, whatever could be restored. A copy that cannot be opened, or is the archive
+ * Verifies the archive with the options `verify`, and then restores what is damaged: reports
+ * restored files as SB_NOTE ("restored"), others as above. `verified` is from before. SB_OK if it
+ * reached its end, whatever could be restored. A copy that cannot be opened, or is the archive
  * itself, is an error before anything is read. SB_INVALID with verify->quick.
  *
- * Takes the archive and frees it, also when it fails: with a connection of its own to the end, a
- * WAL would be left behind.
+ * Takes over the archive and frees it, also on failure: if its connection stayed open until the
+ * end, a WAL would remain.
  */
 enum sb_code
 sb_verify_and_restore(struct sb_archive *archive, const struct sb_verify_options *verify,

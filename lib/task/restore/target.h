@@ -1,7 +1,7 @@
 /*
- * The shards of an archive whose damaged files are written anew, in place.
+ * The shards of an archive whose damaged files are rewritten in place.
  *
- * Writing is thread-safe, all else is of one thread.
+ * Writing is thread-safe; all else belongs to one thread.
  */
 #ifndef SB_TASK_RESTORE_TARGET_H
 #define SB_TASK_RESTORE_TARGET_H
@@ -16,17 +16,19 @@
 struct sqlite3;
 struct sb_restore_target;
 
-/* Bits of what is known of a shard. */
+/* Bits of the state of a shard. */
 enum {
     SB_SHARD_WANTED = 1 << 0, /* files of it are damaged */
-    SB_SHARD_DEFECT = 1 << 1, /* verify found it missing, or none */
-    SB_SHARD_READY = 1 << 2,  /* stands, and may be written */
+    SB_SHARD_DEFECT = 1 << 1, /* verify found it missing, or not a shard */
+    SB_SHARD_READY = 1 << 2,  /* exists, and may be written */
     SB_SHARD_DIRTY = 1 << 3,  /* was written */
-    SB_SHARD_KNOWN = 1 << 4,  /* was until then as --state has it */
+    SB_SHARD_KNOWN = 1 << 4,  /* was as in the file of --state until then */
 };
 
-/* base: BASE-shard-NNNNN are the shards; db, the index, tells those that are another archive's, and
- * is open as long. */
+/*
+ * base: the shards are BASE-shard-NNNNN; db: the index, which shows the shards that are another
+ * archive's; it must be open as long.
+ */
 enum sb_code sb_restore_target_new(struct sb_restore_target **out, const char *base,
                                    struct sqlite3 *db, struct sb_error *err) SB_CHECKED;
 void sb_restore_target_free(struct sb_restore_target *target); /* NULL is allowed */
@@ -41,30 +43,31 @@ bool sb_restore_target_is(const struct sb_restore_target *target, uint32_t shard
 bool sb_restore_target_next(const struct sb_restore_target *target, unsigned bit, uint32_t *shard);
 
 /*
- * Whether a shard may be written, or made: SB_INVALID, without its name, for one that is a link or
- * has several, is no regular file, or lacks permission. *size: its length, 0 of one that is
- * missing.
+ * May a shard be written, or made? SB_INVALID, without its name, if it is a link or has several, is
+ * not a regular file, or is not writable. *size: its length, 0 if it is missing.
  */
 enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t shard, int64_t *size,
                                     struct sb_error *err) SB_CHECKED;
 
-/* There is nothing under its name, and it is to be made, not brought back from another archive. */
+/* Is it missing, and to be made here, not to be brought back from another archive? */
 bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t shard);
 
-/* How far a shard may reach: the size of the file system. INT64_MAX where that does not tell. */
+/* The largest possible shard: the size of the file system. INT64_MAX if that is unknown. */
 int64_t sb_restore_target_limit(const struct sb_restore_target *target);
 
-/* Makes a shard that is missing, empty, under its lasting name, and syncs its directory. */
+/* Makes a missing shard, empty, under its final name, and syncs its directory. */
 enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard,
                                      struct sb_error *err) SB_CHECKED;
 
-/* Of a shard that is ready. */
+/* For a shard that is ready. */
 enum sb_code sb_restore_target_write(struct sb_restore_target *target, uint32_t shard,
                                      int64_t offset, struct sb_restore_piece *piece,
                                      struct sb_error *err) SB_CHECKED;
 
-/* Syncs the shards that are dirty, and lets go of their pages, so that what is read next comes from
- * the disk. */
+/*
+ * Syncs the dirty shards, and drops their pages from the cache, so that the next reads come from
+ * the disk.
+ */
 enum sb_code sb_restore_target_sync(struct sb_restore_target *target,
                                     struct sb_error *err) SB_CHECKED;
 

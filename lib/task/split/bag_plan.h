@@ -1,6 +1,6 @@
 /*
- * Which records of a bag go into which part: slices, few where records that are neighbours stay so;
- * or where a list says which, places in a spool of its numbers.
+ * Which records of a bag go into which part: slices, few if adjacent records stay together; or, for
+ * a list, positions in a spool of its numbers.
  */
 #ifndef SB_TASK_SPLIT_BAG_PLAN_H
 #define SB_TASK_SPLIT_BAG_PLAN_H
@@ -11,8 +11,8 @@
 struct sb_split_bag_part {
     struct sb_slice *slices;
     size_t count, capacity;
-    struct sb_record_run last; /* what the last slice stands for */
-    int64_t first, step; /* of a list: places in plan->numbers, as many as there are records */
+    struct sb_record_run last; /* the run of the last slice */
+    int64_t first, step;       /* for a list: positions in plan->numbers, `records` of them */
     int64_t records;
     int64_t bytes; /* as stored */
 };
@@ -24,14 +24,14 @@ struct sb_split_bag_plan {
     int64_t records;
     int64_t bytes;
     bool listed;
-    struct sb_limit_spool numbers; /* those of the list that are there */
+    struct sb_limit_spool numbers; /* those numbers of the list that exist */
 };
 
-/* What is chosen for a part; it points into the plan. */
+/* The choice for a part; it points into the plan. */
 struct sb_record_choice_options sb_split_bag_plan_choice(const struct sb_split_bag_plan *plan,
                                                          int64_t number);
 
-/* Reads the limits of the bag. Numbers that are not there are told as SB_PROBLEM ("missing"). */
+/* Reads the limits of the bag. Missing numbers are reported as SB_PROBLEM ("missing"). */
 enum sb_code sb_split_bag_plan_make(struct sb_split_bag_plan *plan,
                                     const struct sb_split_bag_options *options,
                                     const struct sb_notify *notify,

@@ -1,5 +1,5 @@
 /*
- * What the parts of a split are called.
+ * The names of the parts of a split.
  */
 #ifndef SB_TASK_SPLIT_OUTPUT_H
 #define SB_TASK_SPLIT_OUTPUT_H
@@ -8,13 +8,13 @@
 
 #include <stdint.h>
 
-#define SB_SPLIT_PLACE "{}" /* for the name of a part */
+#define SB_SPLIT_PLACE "{}" /* replaced by the name of a part */
 
-/* Replaces out by the output of the part of that name. SB_INVALID for standard output. */
+/* Replaces out by the output path of the part of that name. SB_INVALID for standard output. */
 enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf *out,
                              struct sb_error *err) SB_CHECKED;
 
-/* SB_INVALID where so many parts have one name. */
+/* SB_INVALID if several parts would have the same name. */
 enum sb_code sb_split_output_check(const char *output, int64_t parts,
                                    struct sb_error *err) SB_CHECKED;
 

@@ -1,7 +1,7 @@
 /*
- * The files of a container, each with the part that it goes into.
+ * The files of a container, each with its part.
  *
- * One walk over an archive chooses the parts (split/rules.h); rows wait in a private temporary
+ * One walk over an archive chooses the parts (split/rules.h); rows are kept in a private temporary
  * database, so that memory does not grow with their number. Belongs to one thread.
  *
  * A directory is in every part that has something below it; an empty one goes where a file of its
@@ -15,15 +15,15 @@
 struct sb_split_plan;
 
 struct sb_split_totals {
-    int64_t files; /* that have a part; links included */
+    int64_t files; /* in a part; links included */
     int64_t bytes;
-    int64_t files_left; /* that have none */
+    int64_t files_left; /* in no part */
 };
 
 /*
- * The archive's rows are read, its bytes are not. Rows that cannot be used are told as SB_PROBLEM
- * ("row", "unsafe"), and are in no part. Of two files of one name, as are met where another process
- * is changing the archive, the later counts.
+ * Reads the archive's rows, not its bytes. Rows that cannot be used are reported as SB_PROBLEM
+ * ("row", "unsafe"), and are in no part. If two files have the same name, as may happen while
+ * another process changes the archive, the later one wins.
  */
 enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *archive,
                                struct sb_split_rules *rules, const char *beside,
@@ -32,7 +32,7 @@ void sb_split_plan_free(struct sb_split_plan *plan); /* NULL is allowed */
 
 struct sb_split_totals sb_split_plan_totals(const struct sb_split_plan *plan);
 
-/* Of the archive (archive.h), when the rows were read or before. */
+/* Of the archive (archive.h), when the rows were read or earlier. */
 uint32_t sb_split_plan_generation(const struct sb_split_plan *plan);
 
 enum sb_code sb_split_plan_count(struct sb_split_plan *plan, int64_t part, int64_t *files,
@@ -43,8 +43,8 @@ typedef enum sb_code sb_split_each(void *context, const struct sb_entry *entry,
                                    struct sb_error *err);
 
 /*
- * All that is in a part: its files in order of address or of path, then directories, the root among
- * them, by path; those without a row of their own are left out where something is below them.
+ * All of a part: its files in order of address or of path, then directories, including the root, by
+ * path; directories without a row of their own are omitted if something is below them.
  */
 enum sb_code sb_split_plan_walk(struct sb_split_plan *plan, int64_t part, enum sb_order order,
                                 sb_split_each *each, void *context,

@@ -1,10 +1,10 @@
 /*
- * Another size of shard for an archive that stands, in place.
+ * Changes the shard size of an existing archive, in place.
  *
- * Files stay in the order of their addresses and are cut anew into shards of at most that size (one
- * larger file has a shard to itself). Leading shards that are so already are not touched. No more
- * free space is needed than SB_MOVER_BYTES and the largest file; a run that was killed goes on
- * where it was. What is on disk after each step is in shardbox-archive(5).
+ * Files stay in the order of their addresses and are distributed anew over shards of at most that
+ * size (a larger file has a shard to itself). Leading shards that are right already are not
+ * touched. It needs no more free space than SB_MOVER_BYTES and the largest file; a killed run is
+ * continued by the next. What is on disk after each step is in shardbox-archive(5).
  */
 #ifndef SB_TASK_SPLIT_RESHARD_H
 #define SB_TASK_SPLIT_RESHARD_H

@@ -1,7 +1,7 @@
 /*
- * Into which part a name goes, and what the parts are called.
+ * Maps names to parts, and parts to their names.
  *
- * Parts are numbered from 0. Names of parts, and listed names, wait in a private temporary
+ * Parts are numbered from 0. Names of parts, and listed names, are kept in a private temporary
  * database. Belongs to one thread.
  */
 #ifndef SB_TASK_SPLIT_RULES_H
@@ -13,14 +13,14 @@
 struct sb_split_rules;
 
 enum sb_split_rule {
-    SB_SPLIT_PARTS,  /* so many, of like size, in order of address */
-    SB_SPLIT_SIZE,   /* each of so many bytes at most, likewise; a larger file has one to itself */
+    SB_SPLIT_PARTS,  /* `amount` parts, of similar size, in order of address */
+    SB_SPLIT_SIZE,   /* each of at most `amount` bytes, likewise; a larger file has one to itself */
     SB_SPLIT_RATIOS, /* by a hash of the name: sb_name_fraction */
     SB_SPLIT_LISTS,  /* by lists of names */
-    SB_SPLIT_DIRS,   /* one for each directory at the top, of its name */
+    SB_SPLIT_DIRS,   /* one for each top-level directory, with its name */
 };
 
-/* A part that the caller names. With lists, a name may come more than once. */
+/* A part that the caller names. With lists, a name may occur more than once. */
 struct sb_split_share {
     const char *name;
     double ratio;
@@ -32,21 +32,23 @@ struct sb_split_scheme {
     int64_t amount; /* of parts, or bytes */
     const struct sb_split_share *shares;
     size_t share_count;
-    int64_t seed; /* of ratios */
+    int64_t seed; /* for ratios */
 
-    /* What goes into one part together, and whose name is what ratios and lists are about. Not
-     * of SB_SPLIT_DIRS. */
+    /*
+     * What must stay together in one part, and whose name ratios and lists use. Not for
+     * SB_SPLIT_DIRS.
+     */
     enum sb_split_unit unit;
 
-    bool lists_must_name; /* something: see sb_list_must_name */
+    bool lists_must_name; /* at least one name: see sb_list_must_name */
     char list_end;        /* of names in lists: '\n' or '\0' */
-    const char *rest;     /* the part of what is in no other; NULL: that is left out or, by
+    const char *rest;     /* the part for everything in no other; NULL: that is left out or, with
                              SB_SPLIT_DIRS, refused */
 };
 
 /*
- * Reads the lists: SB_INVALID for a name that is in two of them. Of the archive sums are wanted
- * here, and of units their sizes when they are chosen. Both are kept. beside: see
+ * Reads the lists: SB_INVALID for a name that is in two of them. Reads sums of the archive now, and
+ * the sizes of units when they are chosen. Scheme and archive must live as long. beside: see
  * sb_temp_directory.
  */
 enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_split_scheme *scheme,
@@ -55,23 +57,25 @@ enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_spl
 void sb_split_rules_free(struct sb_split_rules *rules); /* NULL is allowed */
 
 /*
- * The part of a file, link or directory; SB_END: it is in none. Files by size must come in order of
+ * The part of a file, link or directory; SB_END: none. By size, files must come in order of
  * address, or by name. SB_INVALID, by directories, for a file that is in none.
  */
 enum sb_code sb_split_rules_choose(struct sb_split_rules *rules, const struct sb_entry *entry,
                                    int64_t *part, struct sb_error *err) SB_CHECKED;
 
-/* When all were chosen: tells what was listed and is not there, as SB_PROBLEM ("missing"). */
+/* After all were chosen: reports listed names that are missing, as SB_PROBLEM ("missing"). */
 enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, const struct sb_notify *notify,
                                    struct sb_error *err) SB_CHECKED;
 
-/* Do items come in order by their names, and not by where their bytes are? */
+/* Must entries come in order of name, not of address? */
 bool sb_split_rules_by_name(const struct sb_split_rules *rules);
 
 int64_t sb_split_rules_parts(const struct sb_split_rules *rules);
 
-/* What a part is called; else its number, with as many digits as the last one has. It lives until
- * the next call. */
+/*
+ * The name of a part; else its number, with as many digits as the last one has. It lives until the
+ * next call.
+ */
 enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part, const char **name,
                                  struct sb_error *err) SB_CHECKED;
 

@@ -1,9 +1,10 @@
 /*
- * One container cut into several: each file goes into one of the parts, which are new containers.
+ * Splits one container into several: each file goes into one of the parts, which are new
+ * containers.
  *
- * Parts are converted one after the other, as sb_convert does it: bytes are checked, damaged files
- * are left out and told, and a part appears whole or not at all. What is done when a run is killed
- * stands, and sb_split goes on there with SB_SPLIT_SKIP.
+ * Parts are converted one after the other, as by sb_convert: bytes are checked, damaged files are
+ * left out and reported, and a part appears complete or not at all. A killed run leaves its
+ * finished parts, and sb_split with SB_SPLIT_SKIP continues after them.
  */
 #ifndef SB_TASK_SPLIT_SPLIT_H
 #define SB_TASK_SPLIT_SPLIT_H
@@ -15,7 +16,7 @@
 enum sb_split_existing {
     SB_SPLIT_REFUSE, /* SB_EXISTS, before anything is written */
     SB_SPLIT_REPLACE,
-    SB_SPLIT_SKIP, /* that part is there already */
+    SB_SPLIT_SKIP, /* a part that exists already */
 };
 
 struct sb_split_part {
@@ -27,43 +28,47 @@ struct sb_split_part {
 };
 
 struct sb_split_options {
-    struct sb_archive *archive; /* to be split: of the caller; or what stands for one */
+    struct sb_archive *archive; /* the input; the caller owns it; or an object that acts as one */
     struct sb_split_scheme scheme;
 
-    /* Where parts go: "{}" stands for the name of the part, and must be in it where there may be
-     * more than one. */
+    /*
+     * The path of a part: "{}" is replaced by its name, and is required if there may be more than
+     * one.
+     */
     const char *output;
     enum sb_split_existing existing;
-    bool streamed; /* the archive came as a stream (sb_input_is_stream): empty, it replaces nothing
-                    */
+    bool streamed; /* the archive came as a stream (sb_input_is_stream): if it is empty, it replaces
+                      nothing */
 
     /*
      * How a part is written: to, transfer.threads, transfer.strict, no_check, shard_size, lost,
-     * store, level and, for all of them together, transfer.progress and context. The rest is filled
-     * in by sb_split.
+     * store, level and, for all of them together, transfer.progress and context. sb_split sets the
+     * rest.
      */
     struct sb_convert_options convert;
 
-    /* Nothing is copied: parts are archives whose shards are links, of that kind, to those of the
-     * archive, which must not be adopted. Of convert, shard_size counts. */
+    /*
+     * Nothing is copied: parts are archives whose shards are links, of this kind, to those of the
+     * archive, which must not be adopted. Of convert, shard_size applies.
+     */
     bool link;
     enum sb_link_kind link_kind;
 
-    bool dry_run; /* nothing is written; part_done tells what would be */
+    bool dry_run; /* nothing is written; part_done reports what would be */
     const struct sb_notify *notify;
     void (*part_done)(void *context, const struct sb_split_part *part);
     void *context;
 };
 
 struct sb_split_result {
-    int64_t parts;      /* that are done */
+    int64_t parts;      /* finished */
     int64_t files_left; /* in no part */
-    int64_t problems;   /* told as SB_PROBLEM */
+    int64_t problems;   /* reported as SB_PROBLEM */
 };
 
 /*
- * SB_OK: all parts are there; problems of single files were told, and are counted. Otherwise those
- * that part_done told of are there.
+ * SB_OK: all parts exist; problems of single files were reported, and are counted. Otherwise the
+ * parts that part_done has reported exist.
  */
 enum sb_code sb_split(const struct sb_split_options *options, struct sb_split_result *result,
                       struct sb_error *err) SB_CHECKED;

@@ -1,5 +1,5 @@
 /*
- * What goes into one part together: a file, or all that an item consists of.
+ * What must stay together in one part: a file, or all files of an item.
  */
 #ifndef SB_TASK_SPLIT_UNIT_H
 #define SB_TASK_SPLIT_UNIT_H
@@ -9,32 +9,38 @@
 
 enum sb_split_unit {
     SB_SPLIT_FILES,   /* each by itself */
-    SB_SPLIT_TOPS,    /* what is below one directory at the top: items of a Syrah file */
+    SB_SPLIT_TOPS,    /* what is below one top-level directory: items of a Syrah file */
     SB_SPLIT_SAMPLES, /* files of one stem (store/samples/samples.h) */
-    SB_SPLIT_HOMES,   /* files of one directory: keys of a cache, which lead to several arrays */
-    SB_SPLIT_KEYS, /* each by itself, too: keys that lead to one array alone, whose directories, if
-                      the key has any, mean nothing */
+    SB_SPLIT_HOMES,   /* files of one directory: keys of a cache with several arrays */
+    SB_SPLIT_KEYS, /* each by itself, too: keys with a single array, where directories in a key mean
+                      nothing */
 };
 
-/* How keys of this cache are kept together; and are they lists, and no tuples? */
+/* The unit for keys of this cache. *lists: are its values lists, not tuples? */
 enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const char *path,
                                     struct sb_error *err) SB_CHECKED;
 
-/* How much of the path of a file is its unit's name: the whole path of one that is in no directory.
+/*
+ * The length of the part of a file's path that is its unit's name: the whole path of a file in no
+ * directory.
  */
 size_t sb_split_unit_size(enum sb_split_unit unit, const char *path, size_t size);
 
-/* Makes of a name in a list the name of its unit, which it may be already: a key, or a file of one,
- * of a cache. */
+/*
+ * Replaces a name of a list by the name of its unit; it may be that already: a key of a cache, or a
+ * file of one.
+ */
 enum sb_code sb_split_unit_listed(enum sb_split_unit unit, struct sb_archive *archive,
                                   struct sb_buf *name, struct sb_error *err) SB_CHECKED;
 
-/* Units in the archive. */
+/* Number of units in the archive. */
 enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *archive,
                                  int64_t *count, struct sb_error *err) SB_CHECKED;
 
-/* Units and their parts, in a private temporary database. The archive is kept. Belongs to one
- * thread. */
+/*
+ * Units and their parts, in a private temporary database. The archive must live as long. Belongs to
+ * one thread.
+ */
 struct sb_split_units;
 enum sb_code sb_split_units_new(struct sb_split_units **out, enum sb_split_unit unit,
                                 struct sb_archive *archive, const char *beside,

@@ -1,7 +1,7 @@
 /*
- * What is to be known of records without reading them: where they are, how large.
+ * Metadata of records without reading them: position, size.
  *
- * Limits and frame headers are read in runs, on threads; rows come in the order asked for.
+ * Limits and frame headers are read in runs, on threads; rows come in the requested order.
  */
 #ifndef SB_TASK_TABLE_RECORD_ROWS_H
 #define SB_TASK_TABLE_RECORD_ROWS_H
@@ -12,20 +12,24 @@
 struct sb_record_rows_options {
     unsigned threads;
 
-    /* Calling thread: some rows, at least one, which live during the call. A code other than SB_OK
-     * ends the run. */
+    /*
+     * Calling thread: some rows, at least one, which live during the call. A code other than SB_OK
+     * ends the run.
+     */
     enum sb_code (*each)(void *context, const struct sb_facts *rows, size_t count,
                          struct sb_error *err);
 
-    /* Calling thread: all rows so far were given out, and numbers have to be waited for. */
+    /* Calling thread: all rows so far were passed, and the next numbers must be waited for. */
     void (*waits)(void *context);
     void *context;
 
     const struct sb_notify *notify;
 };
 
-/* Of a table whose rows are records (sb_table_ops.records). Numbers that are not there, and lines
- * of a list that say nothing, are told as SB_PROBLEM ("missing"); defects are not told. */
+/*
+ * For a table whose rows are records (sb_table_ops.records). Missing numbers, and invalid lines of
+ * a list, are reported as SB_PROBLEM ("missing"); defects are not reported.
+ */
 enum sb_code sb_record_rows(struct sb_table *table, const struct sb_cell_feed *feed,
                             const struct sb_record_rows_options *options,
                             struct sb_error *err) SB_CHECKED;

@@ -1,10 +1,10 @@
 /*
- * A handful of cells that sb_table_fetch gives out together: filled, read by a worker,
- * drained.
+ * A batch of cells that sb_table_fetch writes together: filled, read by a worker, drained.
  *
- * Internal to fetch.c. A slot belongs to one thread at a time. Bytes are read in the order
- * of their places and laid out in the order asked for; what has no room in one go is left for the
- * next. Zeros but for table and options are an empty slot; its memory is kept until the release.
+ * Internal to fetch.c. A slot belongs to one thread at a time. Bytes are read in the order of their
+ * places and laid out in the requested order; what does not fit into one round is left for the
+ * next. A slot is empty when all but table and options is zero; its memory is kept until the
+ * release.
  */
 #ifndef SB_TASK_TABLE_SLOT_H
 #define SB_TASK_TABLE_SLOT_H
@@ -14,7 +14,10 @@
 
 #define SB_TABLE_SLOT_MOST 4096 /* cells */
 
-/* Bytes, stored and as they are given out; and what a slot should take of them, for the caches. */
+/*
+ * Limit on bytes, stored and as written; and how many a slot should have, for the processor's
+ * caches.
+ */
 #define SB_TABLE_SLOT_CAPACITY ((size_t)2 << 20)
 #define SB_TABLE_SLOT_GOAL     ((size_t)256 << 10)
 
@@ -28,31 +31,31 @@ enum sb_cell_state {
 struct sb_cell_request {
     enum sb_cell_state state;
     struct sb_stored_cell stored;
-    int64_t index;  /* in a frame */
-    size_t at;      /* of its stored bytes, in `stored` */
+    int64_t index;  /* for the frame */
+    size_t at;      /* offset of its stored bytes, in `stored` */
     size_t name_at; /* in texts, plus one; 0: its index is its name */
-    size_t text_at; /* of what is wrong, in texts */
+    size_t text_at; /* offset of the error message, in texts */
 };
 
 struct sb_table_slot {
     const struct sb_table *table;
     const struct sb_table_fetch_options *options;
-    void *reader; /* made when it is first needed, and the next two */
+    void *reader; /* made on first use, as the next two */
     struct sb_framer *framer;
     struct sb_extent *extents;
 
     struct sb_cell_request *request;
     size_t count;
-    uint32_t *order; /* those that are there, by their places */
+    uint32_t *order; /* existing cells, by their places */
     size_t placed;
-    size_t capacity; /* of asked, order and extents */
-    bool ascending;  /* places come in the order asked for, none twice */
+    size_t capacity; /* of request, order and extents */
+    bool ascending;  /* places are in the requested order, without duplicates */
     bool located;
     struct sb_buf texts;
 
-    size_t given;            /* of asked: drained before */
-    size_t next;             /* what is below is laid out, or cannot be */
-    bool large;              /* `next` has to be streamed */
+    size_t given;            /* number of requests that are drained */
+    size_t next;             /* requests before it are laid out, or cannot be */
+    bool large;              /* `next` must be streamed */
     struct sb_error failure; /* of the framing, at `next`; code SB_OK: none */
 
     struct sb_buf stored, decoded, out;
@@ -62,22 +65,22 @@ struct sb_table_slot {
 void sb_table_slot_release(struct sb_table_slot *slot);
 void sb_table_slot_clear(struct sb_table_slot *slot);
 
-/* name: of the framing, NULL: none. */
+/* name: for the framing; NULL: none. */
 enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell *cell,
                                int64_t index, const char *name, struct sb_error *err) SB_CHECKED;
 
-/* The last one added is one of these states, and why. */
+/* Sets the state of the last request added, and the reason. */
 enum sb_code sb_table_slot_spoil(struct sb_table_slot *slot, enum sb_cell_state state,
                                  const char *text, struct sb_error *err) SB_CHECKED;
 
-/* Makes the answer of as many cells from `next` on as there is room for. */
+/* Lays out the answer for as many cells from `next` on as fit. */
 enum sb_code sb_table_slot_read(struct sb_table_slot *slot, struct sb_error *err) SB_CHECKED;
 
-/* In a batch whoever asked waits for an answer: that there are no bytes. */
+/* For batch, where each request needs an answer: writes that there are no bytes. */
 enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_cell_request *request,
                                   struct sb_error *err) SB_CHECKED;
 
-/* What the framing is told of a cell; size -1: not known. number is kept by the result. */
+/* The description of a cell for the framing; size -1: unknown. The result points to number. */
 #define SB_ROW_NUMBER_SIZE 24
 struct sb_framed sb_table_slot_framed(const struct sb_table_slot *slot,
                                       const struct sb_cell_request *request, int64_t size,

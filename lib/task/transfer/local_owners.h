@@ -1,6 +1,6 @@
 /*
- * Owners that members name, as they are on this machine, which may have other numbers for them.
- * Each name is looked up about once. Zeros are an empty one; it belongs to one thread.
+ * Owners that members name, mapped to this machine, which may have other numbers for them. Each
+ * name is looked up about once. {0} is empty; belongs to one thread.
  */
 #ifndef SB_TASK_TRANSFER_LOCAL_OWNERS_H
 #define SB_TASK_TRANSFER_LOCAL_OWNERS_H
@@ -18,7 +18,7 @@ struct sb_local_owners {
     struct sb_local_owner slots[2][SB_LOCAL_OWNERS_SLOTS];
 };
 
-/* The numbers of a name that this machine knows take the place of the member's; others stay. */
+/* Replaces the numbers of names that this machine knows; others stay. */
 void sb_local_owners_apply(struct sb_local_owners *owners, struct sb_member *member);
 
 #endif

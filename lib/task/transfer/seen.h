@@ -1,5 +1,5 @@
 /*
- * Names that came before, any number of them, in a temporary file once they are many.
+ * A set of names, of any number, in a temporary file once they are many.
  *
  * Belongs to one thread.
  */
@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What becomes of a name that comes again. */
+/* What to do with a duplicate name. */
 enum sb_duplicates { SB_DUPLICATE_ERROR, SB_DUPLICATE_FIRST, SB_DUPLICATE_LAST };
 
-/* What users call them, in this order; ends with NULL. */
+/* The users' words for them, in this order; ends with NULL. */
 extern const char *const sb_duplicate_words[];
 
 struct sb_seen;
@@ -24,21 +24,21 @@ struct sb_seen;
 enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_error *err) SB_CHECKED;
 void sb_seen_free(struct sb_seen *seen); /* NULL is allowed */
 
-/* Gives back what memory it can, at a time when others need theirs. */
+/* Releases memory, when other parts need it. */
 void sb_seen_shrink(struct sb_seen *seen);
 
-/* *before: the name was added earlier. */
+/* *before: the name was in the set. */
 enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size, bool *before,
                          struct sb_error *err) SB_CHECKED;
 
 /*
- * The same for names that come from several places, by their numbers: *first is that from which the
- * name came first, which may be this one.
+ * The same for names from several numbered places: *first is the place of the first occurrence,
+ * which may be this one.
  */
 enum sb_code sb_seen_add_from(struct sb_seen *seen, const char *name, size_t size, int64_t place,
                               int64_t *first, struct sb_error *err) SB_CHECKED;
 
-/* Where a name came from first; -1: it did not come. */
+/* The place of the first occurrence; -1: none. */
 enum sb_code sb_seen_find(struct sb_seen *seen, const char *name, size_t size, int64_t *first,
                           struct sb_error *err) SB_CHECKED;
 

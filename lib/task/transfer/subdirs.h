@@ -1,5 +1,5 @@
 /*
- * --as-subdirs: a directory for each container that is merged, called as it is.
+ * --as-subdirs: a directory for each merged container, with its name.
  */
 #ifndef SB_TASK_TRANSFER_SUBDIRS_H
 #define SB_TASK_TRANSFER_SUBDIRS_H
@@ -9,10 +9,10 @@
 #include <stddef.h>
 
 /*
- * The prefixes, one for each path in order: the last component of the path, without a suffix that
- * says what kind of container it is ("x" of "in/x.tar.gz"), below `prefix` (NULL: none). "." and
- * ".." are called as the directory that they are. The caller frees. SB_INVALID for two that would
- * be called alike, and for what has no name: standard input ("-"), "/".
+ * The prefixes, one for each path in order: the last component of the path, without a suffix for
+ * the kind of container ("x" of "in/x.tar.gz"), below `prefix` (NULL: none). "." and ".." get the
+ * name of that directory. The caller frees them. SB_INVALID for two with the same name, and for
+ * what has no name: standard input ("-"), "/".
  */
 enum sb_code sb_subdirs_new(char ***out, char *const *paths, size_t count, const char *prefix,
                             struct sb_error *err) SB_CHECKED;

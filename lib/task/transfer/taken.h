@@ -1,10 +1,10 @@
 /*
- * Names on their way out, where several may become one: components are stripped, or suffixes taken
- * off. Which name is whose, what was shortened, and what links point to. All of them wait in a
- * temporary file once they are many.
+ * Output names, which may coincide, because components are stripped, or suffixes removed: the owner
+ * of each name, which names were shortened, and what links point to. They are kept in a temporary
+ * file once they are many.
  *
- * A name comes `from` the one that it has in its source: the same one again is no other. Belongs to
- * one thread.
+ * The owner of a name is the name in the source, `from`: the same one again is no conflict. Belongs
+ * to one thread.
  */
 #ifndef SB_TASK_TRANSFER_TAKEN_H
 #define SB_TASK_TRANSFER_TAKEN_H
@@ -22,19 +22,19 @@ enum sb_code sb_taken_new(struct sb_taken **out, const char *beside,
                           struct sb_error *err) SB_CHECKED;
 void sb_taken_free(struct sb_taken *taken); /* NULL is allowed */
 
-/* *other: the name belongs to what came from another one. */
+/* *other: another one owns the name. */
 enum sb_code sb_taken_look(struct sb_taken *taken, const char *name, size_t size, const char *from,
                            size_t from_size, bool *other, struct sb_error *err) SB_CHECKED;
 
-/* The same; a free name belongs to `from` afterwards. */
+/* The same; `from` then owns a free name. */
 enum sb_code sb_taken_claim(struct sb_taken *taken, const char *name, size_t size, const char *from,
                             size_t from_size, bool *other, struct sb_error *err) SB_CHECKED;
 
-/* Notes about names, each apart from the others. */
+/* Sets of names, independent of each other. */
 enum sb_taken_note {
-    SB_TAKEN_SHORTENED, /* a file of this name is called without a suffix now */
-    SB_TAKEN_KEPT,      /* one could not be, and is as it is stored */
-    SB_TAKEN_LINKED,    /* a symbolic link points there */
+    SB_TAKEN_SHORTENED, /* the file of this name now has a name without a suffix */
+    SB_TAKEN_KEPT,      /* its suffix could not be removed */
+    SB_TAKEN_LINKED,    /* the target of a symbolic link */
 };
 
 enum sb_code sb_taken_add(struct sb_taken *taken, enum sb_taken_note note, const char *name,
@@ -42,7 +42,7 @@ enum sb_code sb_taken_add(struct sb_taken *taken, enum sb_taken_note note, const
 enum sb_code sb_taken_has(struct sb_taken *taken, enum sb_taken_note note, const char *name,
                           size_t size, bool *has, struct sb_error *err) SB_CHECKED;
 
-/* How many names were added as SB_TAKEN_KEPT, those that came again among them. */
+/* How many names were added as SB_TAKEN_KEPT, duplicates included. */
 int64_t sb_taken_kept(const struct sb_taken *taken);
 
 #endif

@@ -1,13 +1,13 @@
 /*
  * The one loop of conversion: members of a source go into a sink.
  *
- * The calling thread walks the source and names what goes where; workers load bytes, recode them
- * and store them; the sink fixes the order, so that the result does not depend on the number of
- * threads. Memory is some MB a thread, whatever the number and sizes of members.
+ * The calling thread walks the source and assigns names; workers load bytes, recode them and store
+ * them; the sink decides the order, so that the result does not depend on the number of threads.
+ * Memory is some MB per thread, whatever the number and sizes of members.
  *
- * Names become stored names: leading "/" and "./" go (said once), "." components and repeated '/'
- * vanish. Those with "..", longer than any file system or SQLite can take, or empty, are left out
- * and told as SB_PROBLEM ("name").
+ * Names become stored names: leading "/" and "./" are removed (reported once), "." components and
+ * repeated '/' vanish. Names that have "..", are empty, or are longer than any file system or
+ * SQLite accepts, are left out and reported as SB_PROBLEM ("name").
  */
 #ifndef SB_TASK_TRANSFER_TRANSFER_H
 #define SB_TASK_TRANSFER_TRANSFER_H
@@ -22,44 +22,45 @@ struct sb_taken;
 struct sb_choice;
 
 /*
- * How far a source has come from which members are taken stretch by stretch, each with a sink of
- * its own. Zeroed to begin with; the caller releases its names, and may keep it to go on from there
- * with the same input, opened anew: see sb_transfer_pass.
+ * The position in a source whose members are taken in several calls, each with a sink of its own.
+ * Zeroed at the beginning; the caller releases its names, and may keep it to continue from there
+ * with the same input, opened again: see sb_transfer_pass.
  */
 struct sb_transfer_place {
-    int64_t stretch;    /* bytes; no member is begun when so many came: set before each call */
-    bool more;          /* that is why it ended */
+    int64_t stretch;    /* bytes; no member is begun after so many: set before each call */
+    bool more;          /* it ended for that reason */
     int64_t members;    /* of the source, so far */
-    int64_t bytes;      /* that came out of it, so far */
-    struct sb_buf last; /* the name of the last member, as the source has it */
+    int64_t bytes;      /* read from it, so far */
+    struct sb_buf last; /* the name of the last member, as in the source */
 
     /*
-     * Members up to the one of this name, as the source has it, are given to the sink as `again`:
-     * an interrupted run may have stored them. Size 0: none are; so it is when that one has come.
+     * Members up to the one of this name, as in the source, are passed to the sink as `again`: an
+     * interrupted run may have stored them. Size 0: none; it becomes so once that member was
+     * passed.
      */
     struct sb_buf until;
 };
 
 struct sb_transfer_options {
     bool stored_names;  /* the source's names are stored names already: an archive's, pack's */
-    const char *prefix; /* put before every name; NULL: nothing */
-    unsigned strip;     /* components taken off first */
-    const struct sb_filter *filter; /* over names before strip and prefix; NULL takes everything */
-    struct sb_choice *choice;       /* PATH and GLOB arguments, likewise; NULL takes everything */
+    const char *prefix; /* prepended to every name; NULL: nothing */
+    unsigned strip;     /* number of leading components to remove first */
+    const struct sb_filter *filter; /* on names before strip and prefix; NULL selects everything */
+    struct sb_choice *choice;       /* PATH and GLOB arguments, likewise; NULL selects everything */
 
     /*
-     * What to do about a name that came before, in this or an earlier source: what the sink does
-     * (SB_DUPLICATE_LAST), or else it is looked up in `seen`: told as SB_PROBLEM ("duplicate") and
-     * left out, or passed over.
+     * What to do about a duplicate name, in this or an earlier source: leave it to the sink
+     * (SB_DUPLICATE_LAST); otherwise it is looked up in `seen`, and reported as SB_PROBLEM
+     * ("duplicate") and left out, or skipped.
      */
     enum sb_duplicates duplicates;
-    struct sb_seen *seen; /* kept by the caller from one source to the next; NULL for LAST */
+    struct sb_seen *seen; /* the caller keeps it from one source to the next; NULL for LAST */
 
     /*
-     * Where sources are merged: the names of all, of which this one has the number merged_number;
-     * needs `seen`. Then only a name that came from an earlier source is a duplicate: SB_EXISTS, or
-     * passed over (in a dry run told in any case). One that comes again from the same source is
-     * left to the sink. Of a directory the first metadata there is counts.
+     * When sources are merged: the names of all, among which this one has the number merged_number;
+     * needs `seen`. Then only a name from an earlier source is a duplicate: SB_EXISTS, or skipped
+     * (in a dry run always reported). A duplicate within one source is left to the sink. For a
+     * directory the first metadata win.
      */
     char *const *merged;
     size_t merged_number;
@@ -67,21 +68,21 @@ struct sb_transfer_options {
     struct sb_recode recode;
 
     /*
-     * Needed where recode decompresses or names are stripped; kept by the caller from one source to
-     * the next. A file whose name without its suffix is another's is left as it is stored, which is
-     * told as SB_NOTE ("kept") and counted there. What gets the name of another one is left out and
-     * told as SB_PROBLEM ("taken"), unless meeting_names: then it is what `duplicates` is about. A
-     * symbolic link to a file that lost its suffix is told as SB_PROBLEM ("link").
+     * Required if recode decompresses or names are stripped; the caller keeps it from one source to
+     * the next. A file whose name without its suffix is another's is stored unchanged, which is
+     * reported as SB_NOTE ("kept") and counted there. A member whose name is another's is left out
+     * and reported as SB_PROBLEM ("taken"), unless meeting_names: then `duplicates` applies. A
+     * symbolic link to a file that lost its suffix is reported as SB_PROBLEM ("link").
      */
     struct sb_taken *taken;
     bool meeting_names;
 
-    bool local_owners; /* of an owner with a name that this machine knows, its number here */
+    bool local_owners; /* an owner with a name that this machine knows gets its number here */
 
-    int64_t max_size; /* bytes that may come out of the source; 0: any number. Then SB_LIMIT */
-    bool strict;      /* anything that is told as a problem ends the work: SB_INVALID */
-    const int64_t *problems; /* strict: where the caller's notify counts them */
-    bool dry_run; /* nothing is loaded or stored: each is told as SB_NOTE "would-store" */
+    int64_t max_size;        /* limit on the bytes from the source, then SB_LIMIT; 0: none */
+    bool strict;             /* anything that is reported as a problem ends the work: SB_INVALID */
+    const int64_t *problems; /* strict: the counter of the caller's notify */
+    bool dry_run; /* nothing is loaded or stored: each is reported as SB_NOTE "would-store" */
     struct sb_transfer_place *place; /* NULL: all of the source at once */
     unsigned threads;
     const char *beside; /* the output: temporary files go near it, unless TMPDIR is set */
@@ -89,8 +90,8 @@ struct sb_transfer_options {
     const struct sb_notify *notify;
 
     /*
-     * Optional: a member that was stored has properties (bits of SB_KEEPS_) that the sink does not
-     * hold. Called for each such member, from the calling thread.
+     * Optional; called for each stored member with properties (bits of SB_KEEPS_) that the sink
+     * does not hold, from the calling thread.
      */
     void (*lost)(void *context, const char *name, unsigned properties);
     void (*progress)(void *context, int64_t bytes, int64_t total, int64_t files);
@@ -98,15 +99,15 @@ struct sb_transfer_options {
 };
 
 /*
- * Passes over the first place->members members of a source that was just opened. SB_CHANGED where
- * the last of them is not place->last.
+ * Skips the first place->members members of a source that was just opened. SB_CHANGED if the last
+ * of them is not place->last.
  */
 enum sb_code sb_transfer_pass(struct sb_source *source, const struct sb_transfer_place *place,
                               struct sb_error *err) SB_CHECKED;
 
 /*
- * *members, how many the source had, is added to. SB_OK: the source came to its end; problems of
- * single members were told. The sink is not committed.
+ * Adds the number of the source's members to *members. SB_OK: the source was read to its end;
+ * problems of single members were reported. The sink is not committed.
  */
 enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
                          const struct sb_transfer_options *options, int64_t *members,

@@ -1,5 +1,5 @@
 /*
- * What the parts of verify/bag.h share.
+ * Shared by the parts of verify/bag.h.
  */
 #ifndef SB_TASK_VERIFY_BAG_IMPL_H
 #define SB_TASK_VERIFY_BAG_IMPL_H
@@ -13,8 +13,8 @@
 /* One file of the spec. */
 struct bag_file {
     const char *path; /* the spec's */
-    bool there;       /* something of this name */
-    bool usable;      /* the rest is known */
+    bool there;       /* something has this name */
+    bool usable;      /* the fields below are set */
     bool zstd;
     bool separate; /* limits are in limits.NAME */
     bool walked;   /* limits were lost: those in bag_check.walked_limits are of its frames */
@@ -22,7 +22,7 @@ struct bag_file {
     int64_t bytes;     /* of the records section */
     int64_t limits_at; /* offset, in the file that has them */
     int64_t first;     /* concatenated: number of its first record */
-    struct stat was;   /* before it was looked at */
+    struct stat was;   /* before it was read */
 };
 
 struct bag_check {
@@ -31,7 +31,7 @@ struct bag_check {
     const struct sb_notify *notify;
     struct sb_verify_bag_result *result;
     struct sb_spec spec;
-    struct bag_file *files; /* as many as the spec has paths */
+    struct bag_file *files; /* one for each path of the spec */
     uint32_t file_count;
     bool whole;                    /* all are usable, so that numbers are those of the set */
     int64_t places;                /* numbers of records are below this */
@@ -41,12 +41,12 @@ struct bag_check {
     struct sb_bag_writer *writer; /* NULL: nothing is repaired */
 };
 
-/* Where a defect is; offset and record may be -1. */
+/* The position of a defect; offset and record may be -1. */
 struct bag_defect_place {
-    int64_t file; /* -1: none of them; then path */
+    int64_t file; /* -1: none of them; then path is set */
     const char *path;
     int64_t offset;
-    int64_t record; /* as it is called in the text */
+    int64_t record; /* its name in the text */
 };
 
 /* Reports a defect, on the calling thread. */
@@ -55,11 +55,13 @@ void sb_verify_bag_report(struct bag_check *check, enum sb_remedy remedy, const 
 #define BAG_FILE(number) ((struct bag_defect_place){(number), NULL, -1, -1})
 #define BAG_PATH(name)   ((struct bag_defect_place){-1, (name), -1, -1})
 
-/* verify/bag_files.c: fills in check->files, and reports what is wrong with each as a whole. The
- * error of the first file when none is usable. */
+/*
+ * verify/bag_files.c: fills in check->files, and reports defects of each as a whole. Returns the
+ * error of the first file if none is usable.
+ */
 enum sb_code sb_verify_bag_files(struct bag_check *check, struct sb_error *err) SB_CHECKED;
 
-/* SB_CHANGED when it is not as it was: limits that an append has overwritten are no damage. */
+/* SB_CHANGED if the file has changed: limits that an append has overwritten are not damage. */
 enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t file,
                                      struct sb_error *err) SB_CHECKED;
 
@@ -69,7 +71,7 @@ enum sb_code sb_verify_bag_walk(const struct sb_file *file, const struct sb_file
                                 int64_t limits_at, int64_t *frames, int64_t *end,
                                 struct sb_error *err) SB_CHECKED;
 
-/* verify/bag_set.c: what is missing of sets, what else is beside the files. */
+/* verify/bag_set.c: missing files of sets, and other files beside them. */
 enum sb_code sb_verify_bag_sets(struct bag_check *check, struct sb_error *err) SB_CHECKED;
 
 /* Does a writer of ours hold its lock? */
@@ -89,8 +91,10 @@ struct bag_limits {
     uint64_t values[1024];
 };
 
-/* verify/bag_limits.c. Where record `index` of the window's file begins and ends, and whether the
- * limits that say so can be believed. */
+/*
+ * verify/bag_limits.c. Where record `index` of the window's file begins and ends, and whether those
+ * limits are credible.
+ */
 struct bag_extent {
     uint64_t start, end;
     bool bad_start, bad_end;

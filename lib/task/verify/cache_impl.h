@@ -1,5 +1,5 @@
 /*
- * What the parts of verify/cache.h share.
+ * Shared by the parts of verify/cache.h.
  */
 #ifndef SB_TASK_VERIFY_CACHE_IMPL_H
 #define SB_TASK_VERIFY_CACHE_IMPL_H
@@ -9,9 +9,9 @@
 
 #include <sys/stat.h>
 
-/* A file that a killed writer left. */
+/* A left-over file of a killed writer. */
 struct sb_cache_leftover {
-    char *path; /* from the cache's directory on */
+    char *path; /* relative to the cache's directory */
     struct stat st;
 };
 
@@ -23,16 +23,16 @@ struct sb_cache_check {
     struct sb_verify_result *result;
     struct sb_verify_cache_result *counts;
 
-    struct sb_notify defects; /* the cache's: what it has to say of segments is a defect */
+    struct sb_notify defects; /* for the cache: its events about segments are defects */
     struct sb_cache *cache;
     struct sb_cache_reader *reader; /* of the calling thread */
     struct sb_buf text;
 
     uint32_t segments;
-    int64_t *numbers;        /* of the segments, */
-    int64_t *first_rows;     /* and how many rows come before each, and in all */
+    int64_t *numbers;        /* of the segments */
+    int64_t *first_rows;     /* how many rows come before each, and in all */
     int64_t all_bytes;       /* of segments, for progress */
-    unsigned char *live_row; /* a bit for each row: it counts */
+    unsigned char *live_row; /* a bit for each row: it is live */
 
     struct sb_cache_leftover *leftovers;
     size_t leftover_count, leftover_capacity;
@@ -40,34 +40,39 @@ struct sb_cache_check {
     bool stale; /* index.pkl */
 };
 
-/* Tells of a defect. path, of any bytes, may be NULL. */
+/* Reports a defect. path, of any bytes, may be NULL. */
 void sb_cache_defect(struct sb_cache_check *check, enum sb_remedy remedy, const char *kind,
                      const char *path, size_t path_size, const char *format, ...) SB_PRINTF(6, 7);
 
-/* The path of a file as it is shown: from the cache's directory on. */
+/* The displayed path of a file: relative to the cache's directory. */
 const char *sb_cache_path_within(const struct sb_cache_check *check, const char *path);
 
 /* verify/cache_files.c: left-overs, by name. */
 enum sb_code sb_cache_find_leftovers(struct sb_cache_check *check, struct sb_error *err) SB_CHECKED;
 void sb_cache_free_leftovers(struct sb_cache_check *check);
 
-/* The time of the file of the cache that was written last, and its path, from the directory on. */
+/*
+ * The time of the most recently written file of the cache, and its path, relative to the directory.
+ */
 enum sb_code sb_cache_newest(struct sb_cache_check *check, int64_t *time, struct sb_buf *path,
                              struct sb_error *err) SB_CHECKED;
 
 /* SB_CHANGED: a job has added segments since the cache was opened. */
 enum sb_code sb_cache_is_same(struct sb_cache_check *check, struct sb_error *err) SB_CHECKED;
 
-/* verify/cache_schema.c: columns of all segments against schema.json, or else the first one. */
+/*
+ * verify/cache_schema.c: compares the columns of all segments with schema.json, or else with the
+ * first.
+ */
 enum sb_code sb_cache_check_schemas(struct sb_cache_check *check, struct sb_error *err) SB_CHECKED;
 
-/* verify/cache_index.c: index.pkl against the rows that count. */
+/* verify/cache_index.c: compares index.pkl with the live rows. */
 enum sb_code sb_cache_check_index(struct sb_cache_check *check, struct sb_error *err) SB_CHECKED;
 
 /* verify/cache_values.c: every value of every row, on threads. */
 enum sb_code sb_cache_check_values(struct sb_cache_check *check, struct sb_error *err) SB_CHECKED;
 
-/* verify/cache_repair.c: what can be put right is. */
+/* verify/cache_repair.c: repairs what is possible. */
 enum sb_code sb_cache_repair(struct sb_cache_check *check, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Is a tar, a cpio or a zip sound, as far as such a thing can tell?
+ * Verifies a tar, a cpio or a zip, in so far as these can be verified.
  *
- * Of a zip: its central directory, that members do not lie over each other, and every member
- * against its own header and its CRC-32, on threads. Of a tar or cpio: headers, sizes, the mark at
- * the end, and that all bytes can be read; of one that is compressed, what its compression checks.
- * Of all: names, and targets of hard links.
+ * Of a zip: its central directory, that members do not overlap, and every member against its own
+ * header and its CRC-32, on threads. Of a tar or cpio: headers, sizes, the end mark, and that all
+ * bytes can be read; if it is compressed, the checks of its compression. Of all: names, and targets
+ * of hard links.
  */
 #ifndef SB_TASK_VERIFY_CONTAINER_H
 #define SB_TASK_VERIFY_CONTAINER_H
@@ -13,12 +13,12 @@
 #include "task/verify/verify.h"
 
 /*
- * The store is the caller's, just opened. Options: quick (structure alone), strict, threads, and
- * paths, which choose the members whose names and bytes are looked at. Kinds of defects beside
- * those of verify.h: "damaged" (structure), "truncated", "encrypted" and "method" (cannot be
- * checked), "link" (a hard link to nothing). SB_FORMAT when it is no such container at all.
+ * The store is the caller's, just opened. Options: quick (structure only), strict, threads, and
+ * paths, which select the members whose names and bytes are checked. Kinds of defects beside those
+ * of verify.h: "damaged" (structure), "truncated", "encrypted" and "method" (cannot be checked),
+ * "link" (a hard link to nothing). SB_FORMAT if it is not such a container at all.
  *
- * *unproved: what soundness does not mean here, as a phrase ("a tar has no checksums ...").
+ * *unproved: what a clean result does not prove here, as a phrase ("a tar has no checksums ...").
  */
 enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_options *options,
                                  const struct sb_verify_events *events,

@@ -1,9 +1,9 @@
 /*
- * Which units of an archive a run of verify reads, in which order, and what became of them.
+ * Which units of an archive a run of verify reads, in which order, with their results.
  *
- * The table of units is made by one pass over the index and lies in a temporary file; what is known
- * of them comes from the state, if there is one (verify/choice.h says what both mean). Memory is
- * bounded. Belongs to one thread.
+ * One pass over the index makes the table of units, in a temporary file; the state, if there is
+ * one, adds what is known of them (verify/choice.h defines both). Memory is bounded. Belongs to one
+ * thread.
  */
 #ifndef SB_TASK_VERIFY_PLAN_H
 #define SB_TASK_VERIFY_PLAN_H
@@ -17,38 +17,37 @@ struct sb_verify_plan;
 struct sb_verify_unit {
     uint32_t shard;
     int64_t number; /* its addresses begin at number * SB_VERIFY_UNIT */
-    bool was_bad;   /* when it was read last */
+    bool was_bad;   /* at its last reading */
 };
 
-/* Milliseconds of a clock that only goes on. */
+/* Milliseconds of a monotonic clock. */
 int64_t sb_verify_plan_clock(void);
 
-/* Does the choice leave something out, or remember something? */
+/* Does the choice exclude something, or use a state? */
 bool sb_verify_chooses(const struct sb_verify_choice *choice);
 
-/* Is there something of this file to be read: has it bytes, and a checksum? Others are no part of
- * any unit. */
+/* Has this file bytes to verify, and a checksum? Others are in no unit. */
 bool sb_verify_counts(const struct sb_entry *entry);
 
-/* What a file adds to the digest of its unit; order means nothing. */
+/* A file's contribution to the digest of its unit; their order does not matter. */
 uint64_t sb_verify_row_digest(const struct sb_entry *entry);
 
 /*
- * Opens the state, before anything else is done that takes time; the time of max_seconds runs from
- * here. The choice is the caller's, as long as the plan.
+ * Opens the state, before anything else that takes time; max_seconds counts from here. The caller
+ * keeps the choice as long as the plan.
  */
 enum sb_code sb_verify_plan_open(struct sb_verify_plan **out, const struct sb_verify_choice *choice,
                                  struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
 void sb_verify_plan_free(struct sb_verify_plan *plan); /* NULL is allowed */
 
 /*
- * The pass over the index. SB_DAMAGED where that ends it: then the plan is of what comes before.
- * SB_INVALID where the index has no order of addresses.
+ * The pass over the index. SB_DAMAGED if that ends it: then the plan has the units before.
+ * SB_INVALID if the index has no order of addresses.
  */
 enum sb_code sb_verify_plan_make(struct sb_verify_plan *plan, struct sb_archive *archive,
                                  struct sb_shards *shards, struct sb_error *err) SB_CHECKED;
 
-/* Bytes of the files in the units that are to be read, and of those in the share: how many. */
+/* Bytes of the files in the units to read, and number of the files in the share. */
 int64_t sb_verify_plan_bytes(const struct sb_verify_plan *plan);
 int64_t sb_verify_plan_files(const struct sb_verify_plan *plan);
 
@@ -56,16 +55,15 @@ int64_t sb_verify_plan_files(const struct sb_verify_plan *plan);
 enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_unit *unit,
                                  struct sb_error *err) SB_CHECKED;
 
-/* A unit was read: with which digest, now, and whether it is bad. */
+/* Records that a unit was just read: its digest, and whether it is bad. */
 enum sb_code sb_verify_plan_read(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
                                  uint64_t digest, bool bad, struct sb_error *err) SB_CHECKED;
 
-/* A defect in a unit that is being read. It is remembered, whether the unit is read to its end or
- * not. */
+/* Records a defect in a unit that is being read, whether the unit is read to its end or not. */
 enum sb_code sb_verify_plan_found(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
                                   const struct sb_defect *defect, struct sb_error *err) SB_CHECKED;
 
-/* Commits what is left, and says how far it came. */
+/* Commits the rest, and sets the progress. */
 enum sb_code sb_verify_plan_end(struct sb_verify_plan *plan, struct sb_verify_progress *progress,
                                 struct sb_error *err) SB_CHECKED;
 

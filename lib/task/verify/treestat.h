@@ -1,13 +1,13 @@
 /*
  * Tree statistics of an archive, computed in one pass over its rows.
  *
- * Rows of files and directories go in together, in bytewise order of path, as a cursor by path
- * yields them. For each directory, `closed` is told what the statistics should be, together with
- * what its row says. Directories come out after all below them, the root last. A directory that
- * has something below it but no row comes out too, and counts as a subdirectory of its parent.
+ * Rows of files and directories are added together, in bytewise order of path, as a cursor by path
+ * yields them. `closed` is called for each directory with the correct statistics, and those of its
+ * row. Directories come after all below them, the root last. A directory that has something below
+ * it but no row comes too, and counts as a subdirectory of its parent.
  *
- * Memory follows the length of one path, not the number of rows. Names are untrusted: any bytes
- * will do. The parent of a name is what SQLite's expression for `parent` makes of it.
+ * Memory depends on the length of one path, not on the number of rows. Names are untrusted: any
+ * bytes are allowed. The parent of a name is as SQLite's expression for `parent` computes it.
  */
 #ifndef SB_TASK_VERIFY_TREESTAT_H
 #define SB_TASK_VERIFY_TREESTAT_H
@@ -24,15 +24,15 @@ struct sb_tree_sums {
     int64_t num_subdirs;
     int64_t num_files;
     int64_t num_files_tree;
-    int64_t size_tree; /* INT64_MAX where the sum would pass it */
+    int64_t size_tree; /* INT64_MAX if the sum would exceed it */
 };
 
 struct sb_treestat_dir {
     const char *path; /* not NUL-terminated; lives during the call */
     size_t path_size;
     bool has_row;
-    int64_t id;                 /* as given with the row */
-    struct sb_tree_sums stored; /* as given with the row, zeros without one */
+    int64_t id;                 /* as passed with the row */
+    struct sb_tree_sums stored; /* as passed with the row, zeros without one */
     struct sb_tree_sums computed;
 };
 
@@ -44,8 +44,8 @@ struct sb_treestat *sb_treestat_new(sb_treestat_closed *closed, void *context) S
 void sb_treestat_free(struct sb_treestat *tree);
 
 /*
- * The next row. A code from `closed` is passed on; SB_DAMAGED when rows do not come in order. A
- * directory given twice counts once.
+ * The next row. Returns a code from `closed`; SB_DAMAGED if rows are not in order. A directory that
+ * comes twice counts once.
  */
 enum sb_code sb_treestat_file(struct sb_treestat *tree, const char *path, size_t path_size,
                               int64_t file_size, struct sb_error *err) SB_CHECKED;
@@ -53,7 +53,7 @@ enum sb_code sb_treestat_dir(struct sb_treestat *tree, const char *path, size_t 
                              const struct sb_tree_sums *stored, int64_t id,
                              struct sb_error *err) SB_CHECKED;
 
-/* After the last row: closes what is open, the root too. */
+/* After the last row: closes all open directories, including the root. */
 enum sb_code sb_treestat_end(struct sb_treestat *tree, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * The chosen units of an archive while their files are read: whose file comes next, and, as soon as
- * all of a unit were read, its result.
+ * The chosen units of an archive while their files are read: returns the files, and records the
+ * result of a unit as soon as all of its files were read.
  *
- * Files come out in the order of their units, and their results come back in the same order, many
- * files later. When the results cannot be remembered the reading goes on, and that is told at the
+ * Files come in the order of their units, and their results are reported in the same order, many
+ * files later. If results cannot be recorded the reading continues, and that is reported at the
  * end. Belongs to one thread.
  */
 #ifndef SB_TASK_VERIFY_UNITS_H
@@ -15,16 +15,15 @@
 struct verify;
 struct sb_verify_units;
 
-/* Opens what verify->options->choice needs, see verify/plan.h. *out is to be freed also after an
- * error. */
+/* Opens what verify->options->choice needs, see verify/plan.h. Free *out also after an error. */
 enum sb_code sb_verify_units_open(struct sb_verify_units **out, struct verify *verify,
                                   struct sb_error *err) SB_CHECKED;
 void sb_verify_units_free(struct sb_verify_units *units); /* NULL is allowed */
 
-/* After the preflight: what there is, and what is chosen of it. As sb_verify_plan_make. */
+/* After the preflight: finds the units, and chooses. As sb_verify_plan_make. */
 enum sb_code sb_verify_units_plan(struct sb_verify_units *units, struct sb_error *err) SB_CHECKED;
 
-/* Bytes that are to be read, and files in the share. */
+/* Bytes to read, and files in the share. */
 int64_t sb_verify_units_bytes(const struct sb_verify_units *units);
 int64_t sb_verify_units_files(const struct sb_verify_units *units);
 
@@ -32,24 +31,26 @@ int64_t sb_verify_units_files(const struct sb_verify_units *units);
 enum sb_code sb_verify_units_next(struct sb_verify_units *units, struct sb_entry *entry,
                                   struct sb_error *err) SB_CHECKED;
 
-/* The unit of the file that came last. */
+/* The unit of the last file. */
 int64_t sb_verify_units_current(const struct sb_verify_units *units);
 
 /* All files of the units before this one were read. */
 void sb_verify_units_settle(struct sb_verify_units *units, int64_t unit);
 
-/* Defects that are reported from here on are of a file in this unit; -1: of none. */
+/* Defects that are reported from here on belong to a file in this unit; -1: to none. */
 void sb_verify_units_watch(struct sb_verify_units *units, int64_t unit);
 
-/* A defect was reported: the unit that is watched is bad. */
+/* A defect was reported: the watched unit is bad. */
 void sb_verify_units_found(struct sb_verify_units *units, const struct sb_defect *defect);
 
-/* The file that came last cannot be read, which was said: its unit is bad. Or, as its shard has not
- * arrived, passed over: its unit is not read. */
+/*
+ * The last file cannot be read, which was reported: its unit is bad. Or it was skipped, because its
+ * shard has not arrived: its unit is not read.
+ */
 void sb_verify_units_unreadable(struct sb_verify_units *units, const struct sb_entry *entry);
 void sb_verify_units_pass_over(struct sb_verify_units *units);
 
-/* whole: all files that came were read, up to the last. Fills in the progress. */
+/* whole: all files so far were read. Sets the progress. */
 void sb_verify_units_end(struct sb_verify_units *units, bool whole);
 
 #endif
