@@ -1,10 +1,9 @@
 /*
- * Shards are closed up one by one, from the front.
- *
- * The bytes before the first gap are `closed`. What comes behind the gap goes into it, as many
- * whole files at once as it holds; with each commit the gap moves on and takes up those that it
- * meets. A gap that is small would ask for a commit every few files: a batch then goes behind the
- * end of the shard first, and from there to its place, which is two copies but two commits.
+ * Shards are compacted one by one, from the front. The bytes before the first gap are `closed`. The
+ * files after the gap move into it, as many whole files at once as it holds; with each commit the
+ * gap moves on and merges with those that it meets. A small gap would need a commit every few
+ * files: then a batch moves past the end of the shard first, and from there to its place, which is
+ * two copies but only two commits.
  */
 #include "task/change/defrag_full.h"
 
@@ -14,30 +13,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From so many bytes on, one copy and more commits are quicker than two copies. */
+/* From this size on, one copy and more commits are faster than two copies. */
 #define GAP_BYTES ((int64_t)8 << 20)
 
-/* Extents that are looked at at once; at least SB_MOVER_FILES of them are there to be moved. */
+/* Extents in memory at once; at least SB_MOVER_FILES of them can be moved. */
 #define WINDOW_FILES ((size_t)2 * SB_MOVER_FILES)
 
-/* As many are fetched first, and then more: a small shard must not cost the rows of others. */
+/* This many are fetched first, and then more: a small shard must not cost the rows of others. */
 #define FETCH_FIRST 64
 
 struct closing {
     struct sb_mover *mover;
     struct sb_defrag_counts *counts;
     uint32_t shard;
-    int64_t end;    /* of the last file, as it was found: what is behind is free */
+    int64_t end;    /* of the last file found: what is after it is free */
     int64_t closed; /* bytes without a gap at the front */
 
     /* The next extents, by address. */
     struct sb_mover_file *window; /* of WINDOW_FILES */
     size_t at, count;
     size_t fetch; /* how many to fetch next */
-    bool all;     /* no more behind them */
+    bool all;     /* no more after them */
 };
 
-/* A run of the window's extents that are moved together. */
+/* Adjacent extents of the window that are moved together. */
 struct batch {
     size_t files;
     int64_t bytes;
@@ -86,7 +85,7 @@ static enum sb_code fill_window(struct closing *closing, struct sb_error *err)
     return code;
 }
 
-/* Passes over extents that are where they should be; empty ones only must not be beyond it. */
+/* Skips extents that are in their place; an empty one only must not be past it. */
 static void pass_over(struct closing *closing)
 {
     const struct sb_mover_file *extent;
@@ -99,7 +98,7 @@ static void pass_over(struct closing *closing)
     }
 }
 
-/* As many extents as take up no more than `room`, and may be moved in one commit. */
+/* As many extents as fit into `capacity`, and may be moved in one commit. */
 static struct batch gather(const struct closing *closing, int64_t capacity)
 {
     struct batch batch = {0};
@@ -113,7 +112,7 @@ static struct batch gather(const struct closing *closing, int64_t capacity)
     return batch;
 }
 
-/* The free bytes in front of the next file that has any. */
+/* The free bytes before the next nonempty file. */
 static int64_t gap_ahead(const struct closing *closing)
 {
     for (size_t i = closing->at; i < closing->count; i++) {
@@ -145,7 +144,7 @@ static bool goes_directly(struct batch direct, struct batch larger)
            (direct.bytes > 0 && direct.bytes >= larger.bytes / 2);
 }
 
-/* One step: some files to the end of what is closed. */
+/* One step: moves some files to the end of the closed part. */
 static enum sb_code close_some(struct closing *closing, struct sb_error *err)
 {
     int64_t gap = gap_ahead(closing);
@@ -170,7 +169,7 @@ static enum sb_code close_some(struct closing *closing, struct sb_error *err)
     return SB_OK;
 }
 
-/* Where the last file of the shard ends. Behind it may be empty ones, any number of them. */
+/* The end of the last nonempty file of the shard. Any number of empty ones may be after it. */
 static enum sb_code find_end(struct closing *closing, struct sb_error *err)
 {
     struct sb_mover_file last = {.shard = closing->shard + 1, .offset = -1};
@@ -207,7 +206,7 @@ static enum sb_code close_shard(struct closing *closing, uint32_t shard, struct 
 
     begin_shard(closing, shard);
     code = find_end(closing, err);
-    /* What lies behind the last file goes first: its space may be needed. */
+    /* What is after the last file is cut off first: its space may be needed. */
     if (code == SB_OK)
         code = sb_mover_shorten(closing->mover, shard, closing->end, err);
     while (code == SB_OK) {
@@ -222,7 +221,7 @@ static enum sb_code close_shard(struct closing *closing, uint32_t shard, struct 
     return code ? code : sb_mover_shorten(closing->mover, shard, closing->closed, err);
 }
 
-/* What close_shard would move: all that is behind the first gap. */
+/* What close_shard would move: everything after the first gap. */
 static enum sb_code count_shard(struct closing *closing, uint32_t shard, struct sb_error *err)
 {
     enum sb_code code;
@@ -250,9 +249,9 @@ static bool has_gaps(const struct sb_mover *mover, uint32_t shard)
     return sb_mover_shard_used(mover, shard) < sb_mover_shard_size(mover, shard);
 }
 
-/* Nothing is begun where something could not be ended. */
-static enum sb_code ask_leave(struct sb_mover *mover, const struct sb_defrag_options *options,
-                              struct sb_error *err)
+/* Checks all permissions first, so that nothing is begun that cannot be finished. */
+static enum sb_code check_permissions(struct sb_mover *mover,
+                                      const struct sb_defrag_options *options, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
@@ -263,7 +262,9 @@ static enum sb_code ask_leave(struct sb_mover *mover, const struct sb_defrag_opt
     return code;
 }
 
-/* How many shards there will be: those behind the last file go, unless they are not asked for. */
+/*
+ * How many shards will remain: those after the last file are removed, unless they are not selected.
+ */
 static enum sb_code count_kept(struct sb_mover *mover, const struct sb_defrag_options *options,
                                uint32_t *keep, struct sb_error *err)
 {
@@ -305,7 +306,7 @@ enum sb_code sb_defrag_full(struct sb_mover *mover, const struct sb_defrag_optio
     enum sb_code code = count_kept(mover, options, &keep, err);
 
     if (code == SB_OK)
-        code = ask_leave(mover, options, err);
+        code = check_permissions(mover, options, err);
     if (code == SB_OK)
         code = close_all(mover, options, counts, err);
     if (code)

@@ -11,10 +11,10 @@
 #define FETCH_MOST 1024
 
 struct shard {
-    int64_t before; /* its length when this began */
-    int64_t end;    /* of its last file with bytes, as the pass found it */
-    int64_t stays;  /* the end of the last one that the pass left there ... */
-    int64_t comes;  /* ... and of the last that it brought */
+    int64_t before; /* its length at the beginning */
+    int64_t end;    /* of its last nonempty file, as found by the pass */
+    int64_t stays;  /* the end of the last file that the pass left there ... */
+    int64_t comes;  /* ... and of the last that it moved there */
     bool cut;       /* files were moved out of it, in any pass: it is shortened at the end */
 };
 
@@ -24,14 +24,14 @@ struct quick {
     struct sb_defrag_counts *counts;
     struct sb_gap_table *gaps;
     struct shard *shards;
-    uint32_t count;  /* of shards */
-    uint32_t first;  /* that may be changed */
+    uint32_t count;  /* number of shards */
+    uint32_t first;  /* the first that may be changed */
     int64_t give_up; /* at this time */
 
     struct sb_mover_file *fetched;
     int64_t queued_files, queued_bytes;
     int64_t moved;  /* files, in this pass */
-    bool time_went; /* since the clock was looked at */
+    bool time_went; /* since the last look at the clock */
 };
 
 static int64_t now(void)
@@ -70,7 +70,7 @@ static enum sb_code move(struct quick *quick, const struct sb_mover_file *file, 
     return quick->options->dry_run ? SB_OK : sb_mover_move(quick->mover, file, shard, offset, err);
 }
 
-/* Ends the scan of a shard: what is behind its last file is a gap too. */
+/* Ends the scan of a shard: what is after its last file is a gap too. */
 static enum sb_code finish_shard(struct quick *quick, uint32_t number, struct sb_error *err)
 {
     const struct shard *shard = &quick->shards[number];
@@ -96,7 +96,7 @@ static enum sb_code scan_file(struct quick *quick, uint32_t *at, const struct sb
     return sb_gap_table_add(quick->gaps, &gap, err);
 }
 
-/* Finds the gaps, and where shards end. */
+/* Finds the gaps, and the ends of shards. */
 static enum sb_code scan(struct quick *quick, struct sb_error *err)
 {
     struct sb_mover_file last = {.shard = quick->first, .offset = -1};
@@ -122,7 +122,7 @@ static enum sb_code scan(struct quick *quick, struct sb_error *err)
     return code ? code : sb_gap_table_finish(quick->gaps, err);
 }
 
-/* Nothing from this file on can move: no gap is left before it. */
+/* Can no file from this one on move, because no gap is left before it? */
 static bool is_packed(const struct quick *quick, const struct sb_mover_file *file)
 {
     struct sb_gap here = {.shard = file->shard, .offset = file->offset}, gap;
@@ -130,7 +130,7 @@ static bool is_packed(const struct quick *quick, const struct sb_mover_file *fil
     return !sb_gap_table_first(quick->gaps, &gap) || !sb_gap_is_before(&gap, &here);
 }
 
-/* To the first gap that fits, if that is in front of it. */
+/* Moves the file to the first gap that fits, if that is before it. */
 static enum sb_code fill_gap(struct quick *quick, const struct sb_mover_file *file,
                              struct sb_error *err)
 {
@@ -153,8 +153,8 @@ static enum sb_code fill_gap(struct quick *quick, const struct sb_mover_file *fi
 }
 
 /*
- * Where shards end after the pass, which came to the file `stop`, or through all of them (NULL):
- * shards before that are as they were, but for what came.
+ * Sets the ends of shards after a pass, which reached the file `stop`, or all files (NULL): shards
+ * before that are unchanged, but for files that were moved there.
  */
 static void settle_ends(struct quick *quick, const struct sb_mover_file *stop)
 {
@@ -172,7 +172,7 @@ static void settle_ends(struct quick *quick, const struct sb_mover_file *stop)
     }
 }
 
-/* Moves some files, as far as *stop, where the pass ends; NULL: not yet. */
+/* Moves some files; *stop is where the pass ends; NULL: not yet. */
 static enum sb_code fill_from(struct quick *quick, const struct sb_mover_file *files, size_t count,
                               const struct sb_mover_file **stop, struct sb_error *err)
 {
@@ -190,7 +190,7 @@ static enum sb_code fill_from(struct quick *quick, const struct sb_mover_file *f
     return code;
 }
 
-/* Files from the end, one after the other, each into a gap. */
+/* Moves files from the end, one after the other, each into a gap. */
 static enum sb_code fill_gaps(struct quick *quick, struct sb_error *err)
 {
     const struct sb_mover_file *before = NULL, *stop = NULL;
@@ -215,7 +215,7 @@ static enum sb_code fill_gaps(struct quick *quick, struct sb_error *err)
     return code ? code : flush(quick, err);
 }
 
-/* How many shards stay: one always, and all that may not be changed. */
+/* How many shards remain: at least one, and all that may not be changed. */
 static uint32_t count_kept(const struct quick *quick)
 {
     uint32_t kept = quick->count, least = quick->first ? quick->first : 1;
@@ -225,7 +225,7 @@ static uint32_t count_kept(const struct quick *quick)
     return kept;
 }
 
-/* Those that files were moved out of, and the last one that stays with what is behind it. */
+/* Those that files were moved out of, and the last remaining one with everything after it. */
 static void choose_shards_to_cut(struct quick *quick)
 {
     uint32_t kept = count_kept(quick);
@@ -234,7 +234,7 @@ static void choose_shards_to_cut(struct quick *quick)
         quick->shards[i].cut = quick->shards[i].cut || i + 1 >= kept;
 }
 
-/* Empty files behind the end of a shard would keep it: they go to the front of `to`. */
+/* Empty files after the end of a shard would keep it: they move to the front of `to`. */
 static enum sb_code move_empty(struct quick *quick, uint32_t shard, uint32_t to,
                                struct sb_error *err)
 {
@@ -312,8 +312,10 @@ static enum sb_code prepare(struct quick *quick, struct sb_error *err)
     return code;
 }
 
-/* A pass makes gaps, also in front of files that found none: so there are more until one moves
- * nothing. */
+/*
+ * A pass makes gaps, also before files that found none: so passes are repeated until one moves
+ * nothing.
+ */
 static enum sb_code run_passes(struct quick *quick, struct sb_error *err)
 {
     enum sb_code code;

@@ -69,7 +69,7 @@ enum sb_code sb_gap_table_finish(struct sb_gap_table *table, struct sb_error *er
     return SB_OK;
 }
 
-/* The first gap of at least so many bytes, of which there is one. */
+/* The first gap of at least so many bytes; one must exist. */
 static size_t find(const struct sb_gap_table *table, int64_t size)
 {
     size_t node = 1;

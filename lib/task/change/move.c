@@ -12,7 +12,7 @@ struct move {
     const struct sb_move_options *options;
     struct sb_archive *archive; /* under dry_run, else NULL */
     struct sb_writer *writer;   /* NULL under dry_run */
-    struct sb_seen *made;       /* new names that were given: not to be overwritten */
+    struct sb_seen *made;       /* new names so far: not to be overwritten */
     struct sb_buf destination;
     bool into; /* the destination is a directory to go into */
     bool changed;
@@ -66,7 +66,7 @@ static enum sb_code look_at_destination(struct move *move, struct sb_error *err)
                    code ? "no such directory in the archive" : "is no directory to move into");
 }
 
-/* A '/' behind a name that nothing has yet promises a directory. */
+/* A '/' after a name that does not exist yet means a directory. */
 static enum sb_code heed_slash(const struct move *move, const struct sb_entry *entry,
                                struct sb_error *err)
 {
@@ -115,7 +115,7 @@ static enum sb_code check_parent(struct move *move, struct sb_error *err)
     return code;
 }
 
-/* What has the new name already? *keep: that stays, and so does the source. */
+/* Is the new name in use? *keep: then that file stays, and so does the source. */
 static enum sb_code look_at_target(struct move *move, const struct sb_entry *source, bool *keep,
                                    struct sb_error *err)
 {

@@ -26,7 +26,7 @@ static enum sb_code find(struct removal *removal, const char *path, size_t size,
     return sb_archive_lookup(removal->archive, path, size, entry, err);
 }
 
-/* What a file counts in the statistics, also one whose row cannot be used otherwise. */
+/* A file's contribution to the statistics, also if its row is unusable otherwise. */
 static int64_t counted_size(const struct sb_entry *entry)
 {
     return entry->size > 0 ? entry->size : 0;
@@ -58,8 +58,8 @@ static enum sb_code drop(struct removal *removal, const struct sb_entry *entry,
 }
 
 /*
- * A row with a defect goes by its name, unless that is what is wrong with it. The look-up takes the
- * entry's strings away.
+ * A row with a defect is removed by its name, unless the name is the defect. The look-up
+ * invalidates the entry's strings.
  */
 static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *entry,
                                 struct sb_error *err)
@@ -153,7 +153,7 @@ static enum sb_code take_below(struct removal *removal, const char *directory, s
     return code == SB_END ? SB_OK : code;
 }
 
-/* SB_INVALID for the root: an argument that became empty is no reason to remove everything. */
+/* SB_INVALID for the root: an argument that became empty must not remove everything. */
 static enum sb_code refuse_root(const char *text, const struct sb_buf *name, struct sb_error *err)
 {
     if (*text && name->size == 0)

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* How long a commit waits for readers to let go of the index. */
+/* How long a commit waits for readers to release the index. */
 #define COMMIT_WAIT_MILLISECONDS 60000
 
 static bool has_old_name(const struct upgrade *upgrade)
@@ -40,7 +40,7 @@ static enum sb_code vet(struct upgrade *upgrade, enum sb_schema *schema, struct 
     return sb_schema_vet(upgrade->db, schema, &result->major, &result->minor, true, err);
 }
 
-/* One of an older schema is replaced, and its other names keep what they have. */
+/* An index of an older schema is replaced, and its other names keep the old one. */
 static enum sb_code open_to_write(struct upgrade *upgrade, enum sb_schema *schema,
                                   struct sb_error *err)
 {
@@ -80,7 +80,7 @@ static enum sb_code open_index(struct upgrade *upgrade, const char *path, enum s
     return code ? code : sb_register_parent_functions(upgrade->db, err);
 }
 
-/* Of schema 0.3 already: whatever the index itself tells is put right, in one transaction. */
+/* For schema 0.3: repairs what the index alone determines, in one transaction. */
 static enum sb_code repair(struct upgrade *upgrade, struct sb_error *err)
 {
     bool dry_run = upgrade->options->dry_run;
@@ -103,7 +103,7 @@ static enum sb_code repair(struct upgrade *upgrade, struct sb_error *err)
     return sb_database_run(upgrade->db, "COMMIT", err);
 }
 
-/* An index of schema 0.3 under the old name takes the new one, which no other file may have. */
+/* Renames an index of schema 0.3 from the old name to the new one, which must be free. */
 static enum sb_code rename_index(struct upgrade *upgrade, struct sb_error *err)
 {
     struct sb_hold *hold = &upgrade->hold;
@@ -121,7 +121,7 @@ static enum sb_code rename_index(struct upgrade *upgrade, struct sb_error *err)
         code = sb_rename_new(hold->file, hold->path, err);
     if (code)
         return code;
-    /* It is the longer one. */
+    /* The old name is the longer one. */
     memcpy(hold->file, hold->path, strlen(hold->path) + 1);
     return sb_sync_directory_of(hold->path, err);
 }
@@ -141,7 +141,7 @@ static bool is_outdated(const char *file)
     return outdated;
 }
 
-/* One that a run of ours left, killed behind its rename, was seen to when the note was. */
+/* One that our own killed run left after its rename was settled with the note. */
 static enum sb_code warn_of_old_name(const struct upgrade *upgrade, struct sb_error *err)
 {
     char *old = sb_own_name(upgrade->hold.path, SB_OLD_INDEX, err);

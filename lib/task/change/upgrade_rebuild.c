@@ -58,7 +58,7 @@ static enum sb_code fail_row(struct copy *copy, sqlite3_stmt *from, struct sb_er
                    copy->upgrade->hold.file, name ? name : "?", sqlite3_errmsg(copy->made.db));
 }
 
-/* Every value as it is, of whatever type. */
+/* Copies every value unchanged, of whatever type. */
 static enum sb_code copy_rows(struct copy *copy, const char *read, const char *write, int columns,
                               struct sb_error *err)
 {
@@ -116,7 +116,7 @@ static bool is_standard(const char *name)
     return false;
 }
 
-/* Only the first statement of what the old schema has as its text. */
+/* Runs only the first statement of the text in the old schema. */
 static enum sb_code make_index(struct copy *copy, const char *sql, struct sb_error *err)
 {
     sqlite3_stmt *statement;
@@ -128,7 +128,7 @@ static enum sb_code make_index(struct copy *copy, const char *sql, struct sb_err
     return code;
 }
 
-/* Indexes that a user added; of the tables that go, they cannot be kept. */
+/* Indexes that a user added; those of dropped tables cannot be kept. */
 static enum sb_code copy_user_indexes(struct copy *copy, struct sb_error *err)
 {
     sqlite3_stmt *row;
@@ -185,12 +185,12 @@ static enum sb_code build(struct copy *copy, struct sb_error *err)
             "INSERT INTO config (key, value_int) SELECT '" SB_CONFIG_CHECKSUMS_DUE "', 1"
             " WHERE EXISTS (SELECT 1 FROM files WHERE crc32c IS NULL)",
             err);
-    /* Not repairs, but how the new one is made. */
+    /* These were made with the new index, and are not repairs. */
     upgrade->result->objects = 0;
     return code;
 }
 
-/* Whoever could read or write the old one shall the new one. */
+/* The new index gets the permissions of the old one. */
 static enum sb_code copy_permissions(const struct copy *copy, struct sb_error *err)
 {
     const struct sb_new_index *made = &copy->made;

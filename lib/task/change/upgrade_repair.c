@@ -49,13 +49,13 @@ enum sb_code sb_upgrade_objects(struct upgrade *upgrade, sqlite3 *db, struct sb_
     return code == SB_OK ? make_objects(upgrade, db, "trigger", sb_ddl_triggers, err) : code;
 }
 
-/* Rows of files and dirs, merged in order of path, on their way through the tree statistics. */
+/* Rows of files and dirs, merged in order of path, for the tree statistics. */
 struct merge {
     struct upgrade *upgrade;
     sqlite3 *db;
     sqlite3_stmt *files;
     sqlite3_stmt *dirs;
-    sqlite3_stmt *change; /* NULL when changes are only counted */
+    sqlite3_stmt *change; /* NULL if changes are only counted */
     struct sb_treestat *tree;
 };
 
@@ -85,7 +85,7 @@ static enum sb_code closed(void *context, const struct sb_treestat_dir *dir, str
     return sb_database_step(merge->change, err);
 }
 
-/* -1, which no sum is, for what is not a number. */
+/* -1, which is not a valid sum, for a value that is not a number. */
 static int64_t stored_sum(sqlite3_stmt *row, int column)
 {
     if (sqlite3_column_type(row, column) != SQLITE_INTEGER)
@@ -169,8 +169,7 @@ static enum sb_code merge_rows(struct merge *merge, struct sb_error *err)
 }
 
 /*
- * Rows whose path is no text are left out: nothing can be below them, and they sort behind all that
- * is text.
+ * Rows whose path is not text are omitted: nothing can be below them, and they sort after all text.
  */
 static enum sb_code prepare_merge(struct merge *merge, struct sb_error *err)
 {
@@ -186,8 +185,8 @@ static enum sb_code prepare_merge(struct merge *merge, struct sb_error *err)
 }
 
 /*
- * Changes wait in a temporary table: the rows being read are not touched, and readers of the
- * archive are locked out only while the changes go in.
+ * Changes are kept in a temporary table: the rows being read are not touched, and readers of the
+ * archive are locked out only while the changes are applied.
  */
 static const char make_changes[] =
     "CREATE TEMP TABLE changes (id INTEGER, path TEXT, num_subdirs INTEGER, num_files INTEGER,"

@@ -35,7 +35,7 @@ static enum sb_code put_sum(struct batch *batch, int64_t id, uint32_t crc, struc
     return SB_OK;
 }
 
-/* Fills extent from the row, unless its values are none that an extent can have. */
+/* Fills extent from the row; false if its values cannot be those of an extent. */
 static bool take_row(sqlite3_stmt *row, struct sb_checksum_extent *extent)
 {
     int64_t shard = sqlite3_column_int64(row, 2);
@@ -125,9 +125,9 @@ static enum sb_code prepare(struct batch *batch, struct sb_error *err)
 }
 
 /*
- * Under the archive's lock. Sums wait in a temporary table, so that readers are locked out only by
- * the commit. Shards are opened anew for each batch: between two of them another writer may have
- * moved bytes.
+ * Under the archive's lock. Sums are kept in a temporary table, so that only the commit locks out
+ * readers. Shards are reopened for each batch: between two of them another writer may have moved
+ * bytes.
  */
 static enum sb_code run_batch(struct batch *batch, struct sb_error *err)
 {

@@ -17,16 +17,16 @@ struct arrays {
     const struct sb_convert_options *options;
     struct sb_convert_result *result;
     struct sb_store *store;
-    struct sb_table *first; /* of the first input, whose arrays all have */
-    uint32_t all;           /* so many */
-    uint32_t *wanted;       /* numbers of those that are wanted, */
+    struct sb_table *first; /* of the first input; all inputs have the same arrays */
+    uint32_t all;           /* how many */
+    uint32_t *wanted;       /* numbers of the selected ones */
     const char **names;     /* and their names */
     size_t count;
-    struct sb_buf whole; /* path of the present bag, */
+    struct sb_buf whole; /* path of the current bag */
     struct sb_buf path;  /* and of the share's part of it */
 };
 
-/* Items of arrays without shapes, whose values may be records. */
+/* Items of arrays without shapes, whose values can be records. */
 static bool has_only_arrays(const struct sb_convert_options *options, const char *path)
 {
     return sb_convert_abilities(options, path) & SB_CAN_ITEMS;
@@ -125,7 +125,7 @@ static enum sb_code choose(struct arrays *arrays, struct sb_error *err)
     return SB_OK;
 }
 
-/* A name of a file, and of no set of shards. */
+/* Is it the name of a single file, not of a set of shards? */
 static bool is_bag_name(const char *name)
 {
     return *name && *name != '.' && !strpbrk(name, "/@,");
@@ -224,7 +224,7 @@ static enum sb_code convert_each(struct arrays *arrays, struct sb_error *err)
     return code;
 }
 
-/* The one that there is may as well be the output itself, where that is called like a bag. */
+/* A single array may be converted to the output itself, if that has the name of a bag. */
 static enum sb_code convert_only(struct arrays *arrays, struct sb_error *err)
 {
     struct sb_convert_options one = *arrays->options;

@@ -16,7 +16,8 @@ struct bags {
     struct sb_convert_result *result;
     struct sb_bag_writer *writer; /* NULL in a dry run */
     struct sb_dictionary *dictionary;
-    const struct sb_record_choice_options *choice; /* as options, until a list is counted */
+    const struct sb_record_choice_options
+        *choice; /* those of the options, until a list is counted */
     struct sb_record_choice_options counted;
     struct sb_limit_spool numbers;  /* of the list */
     int64_t bytes_done, files_done; /* of the inputs before */
@@ -31,7 +32,7 @@ static enum sb_code pass_over(void *context, const void *data, size_t size, stru
     return SB_OK;
 }
 
-/* The first record of a shard that is not empty. SB_END: there is none. */
+/* The first nonempty record of a shard. SB_END: there is none. */
 static enum sb_code find_bytes(struct sb_bag_reader *reader, uint32_t shard, int64_t records,
                                struct sb_extent *out, struct sb_error *err)
 {
@@ -46,7 +47,9 @@ static enum sb_code find_bytes(struct sb_bag_reader *reader, uint32_t shard, int
     return SB_END;
 }
 
-/* One dictionary must read all of a bag: that of its first record must be the new one's, if any. */
+/*
+ * One dictionary must decode the whole bag: that of its first record must be the new one's, if any.
+ */
 static enum sb_code hold_against(struct sb_bag *bag, struct sb_error *err)
 {
     struct sb_bag_reader *reader;
@@ -68,7 +71,7 @@ static enum sb_code hold_against(struct sb_bag *bag, struct sb_error *err)
     return code == SB_END ? SB_OK : code;
 }
 
-/* What keeps the bag from being opened is told by its writer. */
+/* The bag's writer reports what keeps it from being opened. */
 static enum sb_code check_appended(const struct sb_convert_options *options,
                                    struct sb_dictionary *dictionary, struct sb_error *err)
 {
@@ -87,9 +90,9 @@ static enum sb_code check_appended(const struct sb_convert_options *options,
 }
 
 /*
- * That of options->records.dictionary, NULL where none is named; the caller frees it, also when it
- * fails. SB_INVALID where records are appended to a bag whose first one it cannot read: no one
- * dictionary would read them all.
+ * The dictionary options->records.dictionary, NULL if none is named; the caller frees it, also on
+ * failure. SB_INVALID if records are appended to a bag whose first record it cannot decode: no
+ * single dictionary would decode them all.
  */
 static enum sb_code convert_dictionary(struct sb_dictionary **out,
                                        const struct sb_convert_options *options,
@@ -128,7 +131,7 @@ static struct sb_bag_writer_options writer_of(const struct sb_convert_options *o
     return writer;
 }
 
-/* Shards without a number of their own are those of the records. */
+/* Without a number of shards of their own they use that of the records. */
 static enum sb_code keys_of(struct sb_bag_writer_options *keys,
                             const struct sb_convert_options *options,
                             const struct sb_notify *notify, struct sb_error *err)
@@ -148,7 +151,7 @@ static enum sb_code keys_of(struct sb_bag_writer_options *keys,
     return code;
 }
 
-/* What is wrong with a bag is told when it is opened for writing. */
+/* Defects of a bag are reported when it is opened for writing. */
 static int64_t count_existing(const char *path, const struct sb_bag_writer_options *write)
 {
     struct sb_bag_options read = {.compression = write->compression, .limits = write->limits};
@@ -163,7 +166,7 @@ static int64_t count_existing(const char *path, const struct sb_bag_writer_optio
     return count;
 }
 
-/* Once they are open for writing, which puts right what a killed run left of the two. */
+/* After both are open for writing, which settles what a killed run left of them. */
 static enum sb_code check_pair(const struct sb_convert_options *options,
                                const struct sb_bag_writer_options *keys, struct sb_error *err)
 {
@@ -225,7 +228,7 @@ static void report_progress(void *context, int64_t bytes, int64_t total, int64_t
                          bags->files_done + records);
 }
 
-/* Numbers that are not there are told, and the others taken. */
+/* Reports missing numbers, and counts the others. */
 static enum sb_code count_chosen(struct bags *bags, const char *input,
                                  struct sb_record_choice *choice, int64_t *count,
                                  struct sb_error *err)
@@ -248,7 +251,7 @@ static enum sb_code count_chosen(struct bags *bags, const char *input,
     return SB_OK;
 }
 
-/* A bag, and which of its records; NULL: all. */
+/* A bag, and a choice of its records; NULL: all. */
 struct chosen {
     struct sb_bag *bag;
     struct sb_record_choice *choice;
@@ -307,7 +310,7 @@ static enum sb_code count_inputs(struct bags *bags, int64_t *total, struct sb_er
     return code;
 }
 
-/* Must it be known how many records there will be? */
+/* Must the total number of records be known? */
 static enum sb_code needs_total(const struct sb_bag_writer_options *writer, bool *needs,
                                 struct sb_error *err)
 {
@@ -325,7 +328,7 @@ static enum sb_code needs_total(const struct sb_bag_writer_options *writer, bool
     return code;
 }
 
-/* A list of numbers is read but once: they are counted as they are put aside. */
+/* A list of numbers can be read only once: they are counted while they are spooled. */
 static enum sb_code count_list(struct bags *bags, int64_t *total, struct sb_error *err)
 {
     const char *input = bags->options->inputs[0];

@@ -61,7 +61,7 @@ static void report_progress(void *context, int64_t bytes, int64_t total, int64_t
         wanted->progress(wanted->context, bytes, total, rows);
 }
 
-/* One input, or all that are compacted. */
+/* Adds one input, or all that are compacted together. */
 static enum sb_code add_inputs(struct caches *caches, size_t first, size_t count,
                                struct sb_error *err)
 {

@@ -32,7 +32,7 @@ struct convert {
     struct sb_record_names *names;
     bool streamed;        /* an input was a stream */
     int64_t first_record; /* number of the next input's first record */
-    bool said_front;      /* what is said once for a source is said once for all */
+    bool said_front;      /* reported for an earlier source */
     bool said_encoding;
 };
 
@@ -54,7 +54,7 @@ static bool makes_records(const struct sb_convert_options *options)
     return sb_convert_takes(options) & SB_TO_RECORDS;
 }
 
-/* Of an input that is not converted once more, as it was done: how many records it has. */
+/* Counts the records of an input that an earlier run has converted. */
 static enum sb_code convert_count_records(const struct sb_convert_options *options,
                                           const char *path, int64_t *count, struct sb_error *err)
 {
@@ -110,8 +110,8 @@ static enum sb_code check_keys(const struct sb_record_names *names,
 }
 
 /*
- * As the options have it, for all inputs. Where there are keys, the records of the inputs are
- * counted, as far as they are bags in files: SB_INVALID if there are more of them, or fewer.
+ * Names for all inputs, by the options. With keys, the records of the inputs are counted, if these
+ * are bags in files: SB_INVALID if there are more or fewer of them than keys.
  */
 static enum sb_code convert_names(struct sb_record_names **out,
                                   const struct sb_convert_options *options, struct sb_error *err)
@@ -133,14 +133,14 @@ static enum sb_code convert_names(struct sb_record_names **out,
     return code;
 }
 
-/* Do bags become arrays? Of a pipe it is not known beforehand that a bag comes. */
+/* Are bags converted to arrays? For a pipe it is not known beforehand whether it is a bag. */
 static bool convert_is_zipped(const struct sb_convert_options *options)
 {
     return sb_convert_takes(options) & SB_TO_ARRAYS && !options->archive &&
            sb_convert_all_can(options, SB_CAN_RECORDS);
 }
 
-/* Is it a warning that an earlier source has given? */
+/* Is it a warning that was reported for an earlier source? */
 static bool said_before(struct convert *convert, enum sb_level level, const char *kind)
 {
     bool *said = strcmp(kind, "name") == 0       ? &convert->said_front
@@ -223,7 +223,7 @@ static enum sb_code transfer(struct convert *convert, struct sb_source *source, 
                                          err);
 }
 
-/* A bag or a cache that is wrapped is as many sources as it has files. */
+/* A wrapped bag or cache is as many sources as it has files. */
 static enum sb_code wrap_files(struct convert *convert, struct sb_store *store, int64_t *records,
                                struct sb_error *err)
 {
@@ -271,7 +271,7 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_store *sto
     return code;
 }
 
-/* Records of inputs that are merged keep the numbers that they have there, as files do names. */
+/* Records of merged inputs keep their numbers, as files keep their names. */
 static void pass_records(struct convert *convert, int64_t records)
 {
     if (convert->options->merge)
@@ -296,7 +296,7 @@ static enum sb_code convert_input(struct convert *convert, size_t number, struct
     return code;
 }
 
-/* Another run has done it, or will, but for the numbers of its records. */
+/* Another run converts this input; only the numbers of its records matter here. */
 static enum sb_code pass_input(struct convert *convert, size_t number, struct sb_error *err)
 {
     int64_t records;
@@ -308,10 +308,7 @@ static enum sb_code pass_input(struct convert *convert, size_t number, struct sb
     return code;
 }
 
-/*
- * A disk that is not mounted must not cost the output that stands there. Of a wrap no bytes are
- * read.
- */
+/* A disk that is not mounted must not cost an existing output. Wrapping reads no bytes. */
 static bool replaces_by_nothing(const struct convert *convert)
 {
     return convert->options->force && !convert->transfer.dry_run && !convert->options->wrap &&
@@ -319,7 +316,7 @@ static bool replaces_by_nothing(const struct convert *convert)
            !(convert->output.run && sb_checkpoint_kept(convert->output.run));
 }
 
-/* An empty tree or tar that was given by its name is taken at its word. */
+/* An empty tree or tar that was given by name is accepted. */
 static enum sb_code refuse_empty_stream(const struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
@@ -344,7 +341,7 @@ static void release_output(struct convert *convert, bool failed)
     convert->names = NULL;
 }
 
-/* Of records behind the last that is converted, only a bag of keys for all of them asks. */
+/* Numbers of records after the last converted one matter only if a bag of keys covers them all. */
 static bool numbers_matter(const struct convert *convert, size_t input)
 {
     const struct sb_convert_options *options = convert->options;
@@ -352,7 +349,7 @@ static bool numbers_matter(const struct convert *convert, size_t input)
     return !makes_records(options) && (input < convert->part.end_input || options->records.keys);
 }
 
-/* With the last input first, what counts of each name is what comes first. */
+/* If the last input is read first, the first row of each name wins. */
 static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
@@ -376,7 +373,7 @@ static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err
     return code;
 }
 
-/* Of the items, a run for each share. */
+/* The run of items of each share. */
 static enum sb_code choose_items(const struct convert *convert, struct sb_table *table,
                                  struct sb_record_choice_options *out, struct sb_error *err)
 {
@@ -389,8 +386,10 @@ static enum sb_code choose_items(const struct convert *convert, struct sb_table 
     return code || share.count == 0 ? code : sb_record_choice_share(out, share, count, err);
 }
 
-/* Bags that are read side by side are one source, of items: of values alone, whose types their
- * names say (beside.h). */
+/*
+ * Bags that are read side by side are one source of items: only of values, whose types are in the
+ * bags' names (beside.h).
+ */
 static enum sb_code convert_zipped(struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
@@ -467,15 +466,15 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
     if (!code && !convert->transfer.dry_run)
         code = sb_convert_output_commit(&convert->output, err);
     release_output(convert, code != SB_OK && !convert->result->done);
-    /* One that was made for nothing goes again; where files are in it, it stays. */
+    /* Removes a directory that was made in vain; rmdir keeps one with files in it. */
     if (code && !was_there && sb_convert_takes(options) & SB_TO_TREE)
         rmdir(options->output);
     return code;
 }
 
 /*
- * How inputs that are merged meet: of each name what comes first counts, unless none can meet
- * another's. Within one input it is what comes last.
+ * Sets how merged inputs conflict: for each name the first in the order of reading wins, unless no
+ * two inputs can have a name in common. Within one input the last one wins.
  */
 static bool arrange_merge(struct convert *convert)
 {
@@ -490,7 +489,7 @@ static bool arrange_merge(struct convert *convert)
     return meet;
 }
 
-/* Names seen so far belong to one run. */
+/* The set of names belongs to one run. */
 static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error *err)
 {
     struct sb_seen *seen = NULL;
@@ -514,7 +513,7 @@ static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error 
     return code;
 }
 
-/* A directory appears file by file: what it cannot hold must be known before. */
+/* A directory appears file by file: so everything that it cannot hold must be found first. */
 static bool looks_first(const struct sb_convert_options *options)
 {
     struct stat st;
@@ -529,7 +528,7 @@ static bool looks_first(const struct sb_convert_options *options)
     return true;
 }
 
-/* What may be written where? */
+/* Checks where outputs may be written. */
 static enum sb_code check_paths(const struct sb_convert_options *options, struct sb_error *err)
 {
     const struct sb_convert_records *records = &options->records;

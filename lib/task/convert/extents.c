@@ -22,7 +22,7 @@ struct extents {
     struct sb_index_rows *rows;
     uint32_t shard_count;
     bool any_size;
-    uint32_t sized; /* the shard whose size is known, and the size */
+    uint32_t sized; /* the shard whose size is known, and its size */
     int64_t size;
 };
 
@@ -58,7 +58,7 @@ static enum sb_code check_bounds(struct extents *extents, const struct sb_entry 
                    entry->path, entry->offset + entry->size, entry->shard, extents->size);
 }
 
-/* Puts the line before what is wrong with it. */
+/* Puts the line number before the error. */
 static enum sb_code blame_line(const struct extents *extents, int64_t number, struct sb_error *err)
 {
     struct sb_error inner = *err;
@@ -99,7 +99,7 @@ static enum sb_code read_list(struct extents *extents, struct sb_error *err)
     return code == SB_END ? SB_OK : code;
 }
 
-/* A query that yields a row, of an id, a path and another id, when something is wrong. */
+/* Runs a query that returns a row (an id, a path and another id) if something is wrong. */
 static enum sb_code refuse_any(struct extents *extents, const char *query, const char *what,
                                struct sb_error *err)
 {
@@ -145,7 +145,7 @@ static bool is_link(struct extents *extents, uint32_t shard)
 /* Columns of the query below. */
 enum { EXTENT_ID, EXTENT_PATH, EXTENT_SHARD, EXTENT_OFFSET, EXTENT_SIZE, EXTENT_CRC };
 
-/* The extent, of those before in its shard, that ends last. */
+/* The extent that ends last among those before in its shard. */
 struct reach {
     int64_t id;
     int64_t shard;

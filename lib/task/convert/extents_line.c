@@ -14,7 +14,7 @@
 struct sb_line_parser {
     sqlite3 *db;
     sqlite3_stmt *parse;
-    struct sb_buf text; /* the table's line, or a path that was decoded */
+    struct sb_buf text; /* the table's line, or a decoded path */
 };
 
 /* In the order of the statement's columns. */
@@ -139,7 +139,7 @@ static enum sb_code take_type(struct sb_line_parser *parser, struct sb_entry *en
     return sb_fail(err, SB_INVALID, "type is none of file, dir and link");
 }
 
-/* A whole number within low to high, or, where it may be missing (bit > 0), null or nothing. */
+/* A whole number within low to high; or, if it may be missing (bit > 0), null or nothing. */
 static enum sb_code take_number(struct sb_line_parser *parser, int column, const char *key,
                                 int64_t low, int64_t high, unsigned bit, struct sb_entry *entry,
                                 int64_t *value, struct sb_error *err)
@@ -198,7 +198,7 @@ static enum sb_code take_metadata(struct sb_line_parser *parser, struct sb_entry
     return code;
 }
 
-/* SQLite ends a string there, and would make another name of it. */
+/* SQLite would end the string at a NUL, and make it another name. */
 static bool escapes_nul(const char *line)
 {
     for (const char *at = strchr(line, '\\'); at && at[1]; at = strchr(at + 2, '\\')) {
@@ -234,7 +234,7 @@ static enum sb_code take_json(struct sb_line_parser *parser, const char *line, s
     return code;
 }
 
-/* Cuts the last column off the line; NULL when there is none. */
+/* Cuts the last column off the line; NULL if there is none. */
 static const char *cut_column(char *line)
 {
     char *tab = strrchr(line, '\t');

@@ -2,7 +2,7 @@
 
 #include "store/table.h"
 
-/* What is chosen of it must be something that it has. */
+/* Refuses to choose something that the store does not have. */
 static enum sb_code refuse_choice(const struct sb_store *store,
                                   const struct sb_convert_options *options, struct sb_error *err)
 {
@@ -76,7 +76,7 @@ enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_store *sto
 {
     struct sb_source_options wanted = sb_convert_source_options(options, names);
 
-    /* As records of a bag, arrays that have a shape keep it. */
+    /* When arrays become records of a bag, those with a shape keep it. */
     if (sb_store_can(store, SB_CAN_KEYS))
         wanted.raw_arrays = options->wrap;
     return sb_store_source(store, out, &wanted, notify, err);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* So many are gathered for a write. */
+/* Gathered for one write. */
 #define LIMITS_BYTES ((size_t)64 << 10)
 
 struct limits {
@@ -25,25 +25,25 @@ struct limits {
     struct sb_shards *shards;
     uint32_t shard_count;
 
-    /* The shard at hand. */
+    /* The current shard. */
     uint32_t shard;
     struct sb_buf path;
     int64_t size;
     int64_t end; /* of the files so far */
 
-    /* While it is written, and not just looked through. */
+    /* While it is written, not only checked. */
     bool writing;
     struct sb_outfile *file;
     struct sb_buf waiting;
     struct key_bag *keys;
 };
 
-/* Handed on together. */
+/* Added to the bag together. */
 #define NAMES_AT_ONCE 256
 
 struct key_bag {
     struct sb_bag_writer *writer;
-    struct sb_encoder *encoder; /* NULL: names are stored as they are */
+    struct sb_encoder *encoder; /* NULL: names are stored uncompressed */
     struct sb_buf waiting;
     size_t sizes[NAMES_AT_ONCE];
     size_t count;
@@ -112,7 +112,7 @@ static enum sb_code key_bag_commit(struct key_bag *keys, struct sb_error *err)
     return code ? code : sb_bag_writer_commit(keys->writer, err);
 }
 
-/* The file that the limits of the shard at hand go to. */
+/* Opens the file for the limits of the current shard. */
 static enum sb_code open_limits(struct limits *limits, struct sb_error *err)
 {
     struct sb_stream_sink_options options = {.force = limits->options->force,
@@ -183,7 +183,7 @@ static enum sb_code end_shard(struct limits *limits, struct sb_error *err)
     return code;
 }
 
-/* Those in between hold no files. */
+/* Shards in between have no files. */
 static enum sb_code go_to_shard(struct limits *limits, uint32_t shard, struct sb_error *err)
 {
     while (limits->shard < shard) {
@@ -198,7 +198,7 @@ static enum sb_code go_to_shard(struct limits *limits, uint32_t shard, struct sb
     return SB_OK;
 }
 
-/* Of an empty file the offset says nothing but its place among the others. */
+/* The offset of an empty file matters only for its position among the others. */
 static enum sb_code check(const struct limits *limits, const struct sb_entry *entry,
                           struct sb_error *err)
 {
@@ -250,7 +250,7 @@ static enum sb_code take(struct limits *limits, const struct sb_entry *entry, st
     return limits->writing ? put(limits, entry, err) : SB_OK;
 }
 
-/* All files once: to see whether they can be described, or to describe them. */
+/* Walks over all files: to check whether they can be described, or to describe them. */
 static enum sb_code walk(struct limits *limits, bool writing, struct sb_error *err)
 {
     struct sb_query query = {
@@ -308,13 +308,13 @@ static enum sb_code open_archive(struct limits *limits, struct sb_error *err)
         code = sb_shards_open(&limits->shards, limits->archive, err);
     if (!code)
         code = sb_archive_shard_count(limits->archive, &limits->shard_count, err);
-    /* An archive without files has a shard all the same. */
+    /* An archive without files has a shard too. */
     if (limits->shard_count == 0)
         limits->shard_count = 1;
     return code;
 }
 
-/* generation: of the index, when it was looked through. */
+/* generation: of the index, when it was checked. */
 static enum sb_code write_all(struct limits *limits, uint32_t generation, struct sb_error *err)
 {
     enum sb_code code = open_keys(limits, err);

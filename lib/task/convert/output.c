@@ -3,7 +3,7 @@
 #include "task/convert/bag.h"
 #include "task/convert/cache.h"
 
-/* What helps where names of several inputs meet. */
+/* What to do about names that several inputs have. */
 #define MERGE_ADVICE "--duplicates, --prefix and --as-subdirs"
 
 static enum sb_meeting meeting_of(const struct sb_convert_options *options)

@@ -26,7 +26,7 @@ static enum sb_code count_chosen(struct sb_convert_part *part,
     if (!code && wanted)
         code = sb_record_choice_new(&choice, wanted, *count, err);
     if (!code && wanted && wanted->list) {
-        /* What is not there is told once for all parts. */
+        /* Missing numbers are reported once for all parts. */
         code = sb_record_choice_spool(choice, &part->numbers, input,
                                       options->share.index == 0 ? notify : NULL, err);
         part->listed = true;
@@ -38,7 +38,7 @@ static enum sb_code count_chosen(struct sb_convert_part *part,
     return code;
 }
 
-/* The inputs' counts, as cuts that take everything. */
+/* The inputs' counts, as cuts that include everything. */
 static enum sb_code count_all(struct sb_convert_part *part,
                               const struct sb_convert_options *options,
                               const struct sb_notify *notify, int64_t *total, struct sb_error *err)

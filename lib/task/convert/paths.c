@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where the output is or will be, absolute and without links above it. NULL: nowhere. */
+/* Where the output is or will be: absolute and without links above it. NULL: no such directory. */
 static char *resolve(const char *path)
 {
     char *whole = realpath(path, NULL), *dir_copy, *base_copy, *dir = NULL;
@@ -56,7 +56,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* The shards of an archive; of one whose index cannot be read by their names. */
+/* The shards of an archive; if its index cannot be read, by their names. */
 static void open_shards(const char *path, struct sb_archive **archive, struct sb_shards **shards,
                         uint32_t *count)
 {
@@ -78,7 +78,7 @@ static void open_shards(const char *path, struct sb_archive **archive, struct sb
     free(index);
 }
 
-/* What cannot be opened is told when it is to be read. */
+/* An input that cannot be opened is reported when it is read. */
 static enum sb_code refuse_shard(const char *archive, const struct stat *output, const char *name,
                                  struct sb_error *err)
 {
@@ -103,7 +103,7 @@ static enum sb_code refuse_shard(const char *archive, const struct stat *output,
     return code;
 }
 
-/* Of "...-00003-of-00016SUFFIX", in the middle; shards 0: of any number. */
+/* Matches "-00003-of-00016" at the beginning of the text; shards 0: any number. */
 static bool is_shard_number(const char *text, uint32_t shards)
 {
     static const char form[] = "-ddddd-of-ddddd";
@@ -149,7 +149,7 @@ static bool is_shard_of(const char *file, const char *output)
            strcmp(name + size + middle, pattern.suffix) == 0 && is_in_same_directory(file, output);
 }
 
-/* Is the output the file with the limits of a bag that stands elsewhere? */
+/* Is the output the limits file of a bag elsewhere? */
 static bool is_limits_of(const char *bag, const struct stat *output)
 {
     struct sb_buf name = {0};
@@ -167,7 +167,7 @@ static enum sb_code refuse_same(const char *input, const char *output, struct sb
                    strcmp(output, "-") != 0 ? output : input);
 }
 
-/* The shards that a spec of bags stands for. */
+/* The shards of a spec of bags. */
 static enum sb_code check_shards(const char *input, const char *output, const struct stat *target,
                                  struct sb_error *err)
 {
@@ -200,7 +200,7 @@ static enum sb_code check_spec(const char *input, const char *output, const stru
     return code;
 }
 
-/* Words that are not the name of a file, but may stand for several. */
+/* Text that is not the name of a file, but may be a spec of several. */
 static bool may_be_spec(const char *input)
 {
     return sb_spec_is_of_bags(input) || strpbrk(input, "@,*?[") || strncmp(input, "fs:", 3) == 0;
@@ -254,8 +254,8 @@ bool sb_convert_replaces(const char *output, const char *file)
 }
 
 /*
- * The archive that has, or would have, a file of this name for its own, and is there: by its index,
- * or for a shard by a file of its name, though that be damaged. NULL: none.
+ * The existing archive that has, or would have, a file of this name as its own; it exists if its
+ * index does or, for a shard, a file of its name, even if that is damaged. NULL: none.
  */
 static char *archive_of_part(const char *path, bool *shard)
 {
@@ -306,7 +306,7 @@ enum sb_code sb_convert_spare_archive(const char *output, const char *word, stru
                    output, word);
 }
 
-/* What is not there yet is the same when it gets the same name. */
+/* Files that do not exist yet are the same if they would have the same name. */
 bool sb_convert_same_name(const char *a, const char *b)
 {
     char *first = resolve(a), *second = resolve(b);
@@ -317,7 +317,7 @@ bool sb_convert_same_name(const char *a, const char *b)
     return same;
 }
 
-/* Is the one file written over the other, or where its limits are? */
+/* Would one file overwrite the other, or its limits? */
 static bool names_meet(const char *path, const char *output)
 {
     struct sb_buf limits = {0};

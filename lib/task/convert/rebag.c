@@ -6,24 +6,24 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A run of fewer records is not worth a call of its own. */
+/* A shorter run is not worth a call of its own. */
 #define RUN_RECORDS 256
 
 #define SLOTS_AHEAD 2 /* beside one for each thread */
 
-/* So much is moved between two reports of progress. */
+/* Bytes copied between two reports of progress. */
 #define MOVE_BYTES ((int64_t)64 << 20)
 
 struct rebag {
     struct sb_rebag_work work;
     struct sb_record_choice *choice; /* NULL: all, once */
     bool given_all;
-    struct sb_record_run run; /* count 0: another is to be had */
+    struct sb_record_run run; /* count 0: another one is needed */
     struct sb_rebag_counts *counts;
     int64_t start_records;           /* of the writer */
     int64_t done_bytes, total_bytes; /* as stored in the bag */
-    int64_t move_records;            /* that come to MOVE_BYTES */
-    size_t slot_records;             /* that make a slot of a good size */
+    int64_t move_records;            /* about MOVE_BYTES in total */
+    size_t slot_records;             /* for a slot of a good size */
     struct sb_rebag_coder coder;     /* of the calling thread */
     struct sb_buf frame;             /* likewise */
     struct sb_rebag_slot *slots;     /* NULL until they are needed */
@@ -70,8 +70,7 @@ static enum sb_code need_run(struct rebag *rebag, struct sb_error *err)
     return SB_OK;
 }
 
-/* How many records, from the next one on, lie one behind the other in a shard that moves as it
- * is. */
+/* How many records, from the next one on, are adjacent in a shard that is copied unchanged. */
 static int64_t movable_records(const struct rebag *rebag)
 {
     const struct sb_record_run *run = &rebag->run;
@@ -92,7 +91,7 @@ static void pass_over(struct sb_record_run *run, int64_t count)
     run->count -= count;
 }
 
-/* What lies in the bag as it is to lie in the output. */
+/* Copies adjacent records unchanged. */
 static enum sb_code move_run(struct rebag *rebag, int64_t count, struct sb_error *err)
 {
     struct sb_rebag_work *work = &rebag->work;
@@ -119,8 +118,6 @@ static enum sb_code move_run(struct rebag *rebag, int64_t count, struct sb_error
     }
     return code;
 }
-
-/* Records that do not lie so */
 
 static enum sb_code fill(void *context, void *slot_, struct sb_error *err)
 {
@@ -154,8 +151,6 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return sb_rebag_slot_work(slot, &rebag->work, err);
 }
 
-/* Large records */
-
 static enum sb_code add_piece(void *context, const void *data, size_t size, struct sb_error *err)
 {
     return sb_bag_writer_piece(context, data, size, err);
@@ -177,7 +172,7 @@ static enum sb_code drop_piece(void *context, const void *data, size_t size, str
     return SB_OK;
 }
 
-/* Once a part of it is written it cannot be left out: damage must be known before. */
+/* Once a part of it is written it cannot be left out, so damage must be found first. */
 static enum sb_code stream(struct rebag *rebag, const struct sb_extent *extent,
                            struct sb_error *err)
 {
@@ -230,7 +225,7 @@ static enum sb_code add_late(struct rebag *rebag, const struct sb_rebag_record *
     return code ? code : sb_bag_writer_add(writer, rebag->frame.data, &rebag->frame.size, 1, err);
 }
 
-/* Records that are ready, from `from` on, up to the next that is late. */
+/* Counts ready records from `from` on, up to the next late one. */
 static size_t ready_run(const struct sb_rebag_slot *slot, size_t from, size_t *end)
 {
     size_t ready = 0;
@@ -266,7 +261,9 @@ static enum sb_code add_slot(struct rebag *rebag, const struct sb_rebag_slot *sl
     return code;
 }
 
-/* Slots that are too large wait for the calling thread, and small ones cost more than they hold. */
+/*
+ * Slots that are too large leave work to the calling thread, and small ones have too much overhead.
+ */
 static void adapt(struct rebag *rebag, const struct sb_rebag_slot *slot)
 {
     size_t bytes = slot->stored.size > slot->out.size ? slot->stored.size : slot->out.size;

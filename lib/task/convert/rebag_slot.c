@@ -38,7 +38,7 @@ void sb_rebag_coder_release(struct sb_rebag_coder *coder)
     *coder = (struct sb_rebag_coder){0};
 }
 
-/* Appends the record, as the writer takes it. SB_LIMIT, without text: it must be streamed. */
+/* Appends the record in the writer's form. SB_LIMIT, without text: it must be streamed. */
 static enum sb_code encode(struct sb_rebag_coder *coder, const struct sb_rebag_work *work,
                            uint32_t shard, const void *stored, size_t stored_size,
                            struct sb_buf *out, struct sb_error *err)
@@ -88,7 +88,7 @@ void sb_rebag_name_record(int64_t record, struct sb_error *err)
     (void)sb_fail(err, err->code, "record %" PRId64 ": %s", record, text);
 }
 
-/* Damage concerns this record; anything else is returned. */
+/* Damage affects only this record; any other error is returned. */
 static enum sb_code leave_out(struct sb_rebag_slot *slot, const struct sb_rebag_work *work,
                               struct sb_rebag_record *record, struct sb_error *err)
 {
@@ -173,7 +173,7 @@ static enum sb_code locate(struct sb_rebag_slot *slot, const struct sb_rebag_wor
     return code;
 }
 
-/* In the order of the output: what does not fit is what comes last. */
+/* In the order of the output: the last ones are those that do not fit. */
 static void choose_those_that_fit(struct sb_rebag_slot *slot)
 {
     size_t capacity = SB_REBAG_BYTES;
@@ -192,8 +192,7 @@ static void choose_those_that_fit(struct sb_rebag_slot *slot)
     }
 }
 
-/* Records, by place from `from` on, whose bytes lie one behind the other: how many, and how much
- * they have. */
+/* How many records, by place from `from` on, have adjacent bytes, and how many bytes. */
 static size_t adjoining(const struct sb_rebag_slot *slot, size_t from, size_t *bytes)
 {
     const struct sb_extent *first = &slot->records[slot->order[from]].extent;

@@ -13,7 +13,7 @@ struct recache {
     const struct sb_recache_options *options;
     struct sb_recache_counts *counts;
 
-    uint32_t segment; /* whose form this is; SB_CACHE_NOWHERE: none */
+    uint32_t segment; /* the segment of this form; SB_CACHE_NOWHERE: none */
     struct sb_cache_form form;
     struct sb_cache_field *fields; /* of the form */
     size_t *numbers;               /* in the segment */
@@ -37,7 +37,7 @@ static enum sb_code check_arrays(const struct sb_recache_options *options,
     return SB_OK;
 }
 
-/* What is left of a tuple is a dict, unless it is its beginning. */
+/* A part of a tuple is a dict, unless it is its beginning. */
 static enum sb_cache_structure structure_of(const struct recache *recache,
                                             const struct sb_cache_segment *segment)
 {
@@ -96,7 +96,7 @@ static enum sb_code enter_segment(struct recache *recache, uint32_t number, stru
     return code;
 }
 
-/* The key by which the row is written; the one that came lives only until the next call. */
+/* The key to write for the row; the one passed in is valid only until the next call. */
 static enum sb_code take_key(struct recache *recache, const struct sb_row_key *key,
                              struct sb_error *err)
 {
@@ -110,7 +110,7 @@ static enum sb_code take_key(struct recache *recache, const struct sb_row_key *k
     return SB_OK;
 }
 
-/* Types and shapes of all values, before anything is written. */
+/* Checks types and shapes of all values, before anything is written. */
 static enum sb_code measure(struct recache *recache, struct sb_cache_place place, int64_t *bytes,
                             struct sb_error *err)
 {
@@ -158,7 +158,7 @@ static enum sb_code copy_values(struct recache *recache, struct sb_cache_place p
     return code ? code : sb_cache_writer_end_row(recache->writer, err);
 }
 
-/* A column of keys is of texts: what is none is damaged. */
+/* A column of keys has only text: anything else is damaged. */
 static enum sb_code check_key(const struct recache *recache, struct sb_error *err)
 {
     if (sb_is_utf8(recache->key.data, recache->key.size))

@@ -20,7 +20,10 @@ static bool reads_standard_input(const struct sb_convert_options *options)
     return false;
 }
 
-/* Where it is to be read from once more: *start. A pipe becomes a file that holds what came. */
+/*
+ * Makes standard input readable again: *start is its position. A pipe becomes a file with its
+ * bytes.
+ */
 static enum sb_code keep_standard_input(const struct sb_convert_options *options, off_t *start,
                                         struct sb_error *err)
 {
@@ -62,7 +65,7 @@ static enum sb_code refuse_fifos(const struct sb_convert_options *options, struc
     return SB_OK;
 }
 
-/* What is wrong with it is told when it is converted. */
+/* Defects of the input are reported when it is converted. */
 static enum sb_code take_input(struct sb_trainer *trainer, const struct sb_convert_options *options,
                                const char *path, struct sb_error *err)
 {
@@ -109,7 +112,7 @@ enum sb_code sb_convert_train(const struct sb_convert_options *options, struct s
         return SB_OK;
     if (!options->force && lstat(path, &st) == 0)
         return sb_fail(err, SB_EXISTS, "%s: exists already; use --force to replace it", path);
-    /* A list of numbers is read but once. */
+    /* A list of numbers can be read only once. */
     if (choice && choice->list)
         sampled.records.choice = NULL;
     code = refuse_fifos(options, err);

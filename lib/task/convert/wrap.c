@@ -24,7 +24,7 @@ enum sb_code sb_wrap_input(struct sb_sink *sink, const struct sb_store *store, s
         sb_store_name(store), sb_store_word(store));
 }
 
-/* As a bag of its own, whose limits stand where those of the whole bag do. */
+/* As a bag of its own, with its limits placed like those of the whole bag. */
 static enum sb_code wrap_shard(const struct sb_wrap *wrap, const struct sb_bag_shard *shard,
                                const struct sb_bag_options *bag_options, struct sb_error *err)
 {

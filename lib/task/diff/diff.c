@@ -16,15 +16,15 @@
 
 /* One directory, on one side or on both. */
 struct frame {
-    struct sb_listing *ours; /* NULL: not there, or at its end */
+    struct sb_listing *ours; /* NULL: missing, or at its end */
     struct sb_listing *theirs;
-    struct sb_child our_next; /* read, not yet taken */
+    struct sb_child our_next; /* read, not yet processed */
     struct sb_child their_next;
     bool ours_waits;
     bool theirs_wait;
 };
 
-/* A literal beginning that names of an argument have: below or above it, there may be some. */
+/* A literal prefix of an argument: only names below or above it can match. */
 struct reach {
     char *name;
     size_t size;
@@ -44,7 +44,7 @@ struct diff {
     struct frame *frames;
     size_t depth;
     size_t capacity;
-    struct sb_buf descend; /* the directory that was met last */
+    struct sb_buf descend; /* the last directory found */
     bool descend_ours;
     bool descend_theirs;
     int64_t bytes;
@@ -98,7 +98,7 @@ static enum sb_code find_reaches(struct diff *diff, struct sb_error *err)
     return code;
 }
 
-/* Is it the archive itself, standing in the tree that it is held against? */
+/* Is it the archive itself, in the tree that it is compared with? */
 static bool is_own_file(struct diff *diff, const struct sb_child *child)
 {
     const struct stat *index = sb_archive_index_stat(diff->archive);
@@ -127,7 +127,7 @@ static void leave(struct diff *diff)
     sb_listing_free(diff->theirs, frame->theirs);
 }
 
-/* Lists a directory of the other side; one that cannot be is said, and left out. */
+/* Lists a directory of the other side; an unreadable one is reported, and left out. */
 static enum sb_code list_theirs(struct diff *diff, const char *dir, size_t size,
                                 struct sb_listing **out, struct sb_error *err)
 {
@@ -153,13 +153,13 @@ static enum sb_code enter(struct diff *diff, const char *dir, size_t size, bool 
     *frame = (struct frame){0};
     if (theirs && list_theirs(diff, dir, size, &frame->theirs, err))
         return err->code;
-    /* Nothing is called missing because its directory could not be read. */
+    /* Nothing is reported as missing because its directory could not be read. */
     if (ours && (!theirs || frame->theirs))
         return sb_hierarchy_list(diff->ours, dir, size, &frame->ours, err);
     return SB_OK;
 }
 
-/* Has each side of the innermost directory its next child waiting, unless it has ended. */
+/* Reads the next child of each side of the innermost directory, unless it is at its end. */
 static enum sb_code look_ahead(struct diff *diff, struct frame *frame, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -200,7 +200,10 @@ static int compare_names(const struct sb_entry *a, const struct sb_entry *b)
     return (a->path_size > b->path_size) - (a->path_size < b->path_size);
 }
 
-/* Takes the lesser of the waiting children, or both where they have one name; one does wait. */
+/*
+ * Takes the lesser of the waiting children, or both if they have the same name; at least one is
+ * waiting.
+ */
 static void take_lesser(struct frame *frame, const struct sb_child **ours,
                         const struct sb_child **theirs)
 {
@@ -226,7 +229,7 @@ static bool is_directory(const struct sb_child *child)
     return child && !child->special && !child->entry.defect && child->entry.type == SB_DIR;
 }
 
-/* Enters the directory that was met last, unless it was none. */
+/* Enters the last entry, if it was a directory. */
 static enum sb_code descend(struct diff *diff, struct sb_error *err)
 {
     bool into_ours = diff->descend_ours, into_theirs = diff->descend_theirs;
@@ -238,8 +241,8 @@ static enum sb_code descend(struct diff *diff, struct sb_error *err)
 }
 
 /*
- * The next name of the walk and what stands under it. SB_END at its end. The children live until
- * the next call.
+ * The next name of the walk and its entries. SB_END at its end. The children live until the next
+ * call.
  */
 static enum sb_code next_pair(struct diff *diff, const struct sb_child **ours,
                               const struct sb_child **theirs, struct sb_error *err)

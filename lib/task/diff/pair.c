@@ -56,14 +56,14 @@ static bool same_but_rounded(int64_t a, int64_t b, int64_t grain)
            apart > -grain && apart < grain;
 }
 
-/* Whole seconds may have passed through a tar or a file system that has nothing finer. */
+/* Whole seconds may have passed through a tar or a file system without finer times. */
 static bool same_time(int64_t a, int64_t b, int64_t grain)
 {
     return a == b || same_but_rounded(a, b, SB_SECOND) ||
            (grain > 0 && same_but_rounded(a, b, grain));
 }
 
-/* What can be told from the metadata alone. */
+/* Differences in the metadata alone. */
 static unsigned compare_metadata(const struct sb_pair *pair, int64_t time_grain)
 {
     const struct sb_entry *ours = &pair->ours.entry, *theirs = &pair->theirs.entry;
@@ -77,7 +77,7 @@ static unsigned compare_metadata(const struct sb_pair *pair, int64_t time_grain)
         return BIT(SB_DIFF_TYPE);
     if (ours->type == SB_FILE && ours->size != theirs->size)
         differs |= BIT(SB_DIFF_SIZE);
-    /* The mode of a link means nothing on Linux. */
+    /* The mode of a link has no meaning on Linux. */
     if (ours->type != SB_LINK && both_have(pair, SB_HAS_MODE) &&
         ((ours->mode ^ theirs->mode) & MODE_BITS))
         differs |= BIT(SB_DIFF_MODE);
@@ -127,7 +127,7 @@ enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
     return SB_OK;
 }
 
-/* What is made of the bytes of one side. */
+/* The result of reading one side. */
 struct sum {
     uint32_t crc32c;
     struct sb_buf *text; /* for targets of links, else NULL */
@@ -180,7 +180,7 @@ static enum sb_code their_failure(struct sb_pairs *pairs, const char *path, stru
     return sb_events_add(&pairs->events, SB_PROBLEM, kind, path, cause.text, err);
 }
 
-/* Reads one side; what can only be read in sequence has its checksum in the index. */
+/* Reads one side; content that can be read only in sequence has its checksum in the index. */
 static enum sb_code sum_side(struct sb_hierarchy *hierarchy, struct sb_reader *reader,
                              const struct sb_entry *entry, struct sum *sum, struct sb_error *err)
 {

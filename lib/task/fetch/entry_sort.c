@@ -93,7 +93,7 @@ enum sb_code sb_entry_sort_next(struct sb_entry_sort *sort, struct sb_entry *ent
     }
     memcpy(entry, sqlite3_column_blob(sort->select, 1), sizeof(*entry));
     entry->path_size = (size_t)sqlite3_column_bytes(sort->select, 0);
-    /* As text it has a NUL behind it. */
+    /* As text it is followed by a NUL. */
     entry->path = (const char *)sqlite3_column_text(sort->select, 0);
     return entry->path ? SB_OK : sb_fail_memory(err);
 }

@@ -12,11 +12,11 @@
 #include <string.h>
 
 #define SLOT_NAMES      256
-#define QUEUE_FIRST     256   /* names; the limit doubles each time that as many come at once, */
+#define QUEUE_FIRST     256   /* names; the limit doubles each time it is reached at once, */
 #define QUEUE_MOST      32768 /* up to this */
 #define LOOK_AHEAD_STEP 256   /* names, in one read transaction */
 #define SLOTS_MAX       32
-#define LOOKED_UP_MOST  32                 /* times, for one name, while its file is moved about */
+#define LOOKED_UP_MOST  32 /* look-ups for one name, while its file keeps being moved */
 #define IN_FLIGHT_BYTES ((size_t)72 << 20) /* of answers, in all slots */
 
 static bool is_answered(const struct sb_queue *queue)
@@ -34,7 +34,7 @@ static enum sb_code collect(struct sb_fetch *f, struct sb_queue *queue, struct s
     return code;
 }
 
-/* Makes what was looked up ahead the present queue, and collects more without waiting for it. */
+/* Makes the queue that was looked up ahead the current one, and collects more without waiting. */
 static enum sb_code turn_queues(struct sb_fetch *f, struct sb_error *err)
 {
     struct sb_queue *answered = f->now;
@@ -55,7 +55,7 @@ static enum sb_code turn_queues(struct sb_fetch *f, struct sb_error *err)
     return code;
 }
 
-/* Keeps pace with the present queue, so that the other is looked up when this one is used up. */
+/* Keeps pace with the current queue, so that the other is looked up when this one is used up. */
 static enum sb_code look_ahead(struct sb_fetch *f, struct sb_error *err)
 {
     struct sb_queue *ahead = f->ahead;
@@ -71,7 +71,7 @@ static bool fits_in_memory(const struct sb_fetch *f, size_t cost)
     return f->in_flight == 0 || f->in_flight + cost <= IN_FLIGHT_BYTES;
 }
 
-/* The slot stays empty when what comes next is too large for the memory that is left. */
+/* The slot stays empty if the next answer is too large for the remaining memory. */
 static enum sb_code fill(void *context, void *slot_context, struct sb_error *err)
 {
     struct sb_fetch *f = context;
@@ -173,7 +173,7 @@ static bool same_extent(const struct sb_request *a, const struct sb_request *b)
            a->has_crc == b->has_crc && a->crc32c == b->crc32c;
 }
 
-/* Is its row worth another look? */
+/* Is it worthwhile to look its row up again? */
 static bool is_doubtful(const struct sb_fetch *f, const struct sb_request *request)
 {
     switch (request->answer) {
@@ -187,7 +187,7 @@ static bool is_doubtful(const struct sb_fetch *f, const struct sb_request *reque
     }
 }
 
-/* Looks the name up again and reads its file anew, where that may be of use. */
+/* Looks the name up again and reads its file anew, if that may help. */
 static enum sb_code read_again(struct sb_fetch *f, struct sb_slot *slot, bool *useful,
                                struct sb_error *err)
 {
@@ -213,8 +213,8 @@ static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool aga
                               struct sb_error *err);
 
 /*
- * Bytes that seem damaged, or that no checksum vouches for, may have been moved by a writer since
- * the name was looked up.
+ * Bytes that seem damaged, or have no checksum, may have been moved by a writer since the name was
+ * looked up.
  */
 static enum sb_code answer_doubtful(struct sb_fetch *f, const struct sb_slot *slot,
                                     const struct sb_request *request, struct sb_error *err)
@@ -236,7 +236,7 @@ static enum sb_code answer_doubtful(struct sb_fetch *f, const struct sb_slot *sl
     return code;
 }
 
-/* Of a slot's requests, one whose bytes are not in its data. */
+/* Answers a request whose bytes are not in the slot's data. */
 static enum sb_code answer_otherwise(struct sb_fetch *f, const struct sb_slot *slot,
                                      const struct sb_request *request, bool again,
                                      struct sb_error *err)
@@ -252,8 +252,8 @@ static enum sb_code answer_otherwise(struct sb_fetch *f, const struct sb_slot *s
         return sb_fetch_answer_damaged(f, name, request->name_size,
                                        slot->names.data + request->text_at, err);
     case SB_ANSWER_MOVED:
-        return sb_fetch_answer_changed(f, name, request->name_size,
-                                       "keeps being moved; try again", err);
+        return sb_fetch_answer_changed(f, name, request->name_size, "keeps being moved; try again",
+                                       err);
     default:
         return answer_absent(f, slot, request, err);
     }
@@ -272,7 +272,7 @@ static enum sb_code give_bytes(struct sb_fetch *f, const struct sb_slot *slot,
     return code ? code : sb_fetch_frames_end(&f->frames, name, err);
 }
 
-/* Writes whole stretches of answers at once. `again`: these names were looked up a second time. */
+/* Writes runs of answers at once. `again`: these names were looked up a second time. */
 static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool again,
                               struct sb_error *err)
 {

@@ -17,7 +17,7 @@ void sb_fetch_frames_release(struct sb_fetch_frames *frames)
     sb_buf_release(&frames->out);
 }
 
-/* The framer does not know what it is about. */
+/* The framer does not know the name. */
 static enum sb_code name_error(const char *name, struct sb_error *err)
 {
     struct sb_error cause = *err;

@@ -12,8 +12,8 @@ struct stream {
     struct sb_fetch *f;
     const char *name;
     const struct sb_request *request;
-    bool begun;         /* something was given out */
-    bool output_failed; /* then the error is not the file's */
+    bool begun;         /* something was written */
+    bool output_failed; /* then the file is not at fault */
 };
 
 static enum sb_code begin_stream(struct stream *stream, struct sb_error *err)
@@ -121,7 +121,7 @@ static enum sb_code fail_stream(struct sb_fetch *f, const struct stream *stream,
                                     : sb_fetch_answer_damaged(f, name, size, cause.text, err);
 }
 
-/* The frame's line waits for the first block: until then the answer can still be another. */
+/* The frame's line is written with the first block: until then the answer can still change. */
 enum sb_code sb_fetch_answer_stream(struct sb_fetch *f, const struct sb_slot *slot,
                                     const struct sb_request *request, struct sb_error *err)
 {

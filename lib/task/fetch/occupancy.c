@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
-/* Scans that are given up because the index changed under them, before one is taken that is of no
- * single moment. */
+/*
+ * How many scans are dropped because the index changed, before one is accepted that is of no single
+ * moment.
+ */
 #define SCANS_MOST 5
 
 struct shard {
@@ -17,8 +19,8 @@ struct tally {
     struct shard *shards; /* by number */
     size_t count, capacity;
     bool steady;      /* files come by address */
-    int64_t defects;  /* met in this scan, */
-    int64_t reported; /* and in any, which were told */
+    int64_t defects;  /* found in this scan */
+    int64_t reported; /* and in any scan, and reported */
 };
 
 static enum sb_code make_space(struct tally *tally, uint32_t number, struct sb_error *err)
@@ -75,7 +77,7 @@ static enum sb_code scan(struct tally *tally, struct sb_archive *archive,
     return code == SB_END ? SB_OK : code;
 }
 
-/* *there: its file, or a file in it. */
+/* *there: its file exists, or a file in it. */
 static enum sb_code look_at_file(struct sb_shards *shards, struct shard *shard, bool *there,
                                  struct sb_error *err)
 {
@@ -87,7 +89,7 @@ static enum sb_code look_at_file(struct sb_shards *shards, struct shard *shard, 
     use->size = code ? shard->end : st.st_size;
     use->gaps = use->size > use->used ? use->size - use->used : 0;
     *there = use->present || use->files > 0;
-    /* What is no regular file is as good as not there. */
+    /* A file that is not regular counts as missing. */
     return code == SB_NOENT || code == SB_FORMAT ? SB_OK : code;
 }
 
@@ -99,7 +101,7 @@ static enum sb_code tell(struct tally *tally, struct sb_shards *shards,
     enum sb_code code = SB_OK;
     bool there = true;
 
-    /* Behind the last one that a row names stand those that are empty, or wholly gaps. */
+    /* After the last shard that a row names there may be empty ones, or ones that are one gap. */
     for (uint32_t i = 0; !code && i <= SB_SHARD_MAX && (there || i < tally->count); i++) {
         struct shard beyond = {.use.shard = i};
         struct shard *shard = i < tally->count ? &tally->shards[i] : &beyond;

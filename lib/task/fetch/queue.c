@@ -11,7 +11,7 @@
 #define TRANSACTION_NAMES 4096
 #define NAMES_BYTES       ((size_t)SB_FETCH_SORTED_MAX * 128)
 
-/* The 16 bytes of a name behind what all of them have in common: near enough for sorting. */
+/* The 16 bytes of a name after the common prefix of all names: precise enough for sorting. */
 struct sb_queue_key {
     uint64_t high;
     uint64_t low;
@@ -54,7 +54,7 @@ static void take_extent(const struct sb_fetch_options *options, struct sb_reques
     request->answer = size > SB_FETCH_WHOLE_MAX ? SB_ANSWER_STREAM : SB_ANSWER_BYTES;
 }
 
-/* Does the name of this file say that it is compressed? Then it is streamed, whatever its size. */
+/* Does the suffix mean that the file is compressed? Then it is streamed, whatever its size. */
 static enum sb_code see_whether_coded(struct sb_lookup *lookup, struct sb_request *request,
                                       const struct sb_entry *entry, struct sb_error *err)
 {

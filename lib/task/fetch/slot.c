@@ -68,7 +68,7 @@ bool sb_is_file_damage(const struct sb_error *err)
            (err->code == SB_SYSTEM && err->sys_errno == EIO);
 }
 
-/* How many requests from this one on have their bytes one behind the other, and how many bytes. */
+/* How many requests from this one on have adjacent bytes, and how many bytes. */
 static size_t run_length(const struct sb_slot *slot, size_t first, size_t *bytes)
 {
     const struct sb_request *request = &slot->requests[first];
@@ -87,7 +87,7 @@ static size_t run_length(const struct sb_slot *slot, size_t first, size_t *bytes
     return end - first;
 }
 
-/* Appends the answer whose bytes are at `from`, in the slot's data at or behind its end. */
+/* Appends the answer whose bytes are at `from`, at or after the end of the slot's data. */
 static enum sb_code keep_checked(struct sb_slot *slot, struct sb_request *request, const char *from,
                                  struct sb_error *err)
 {
@@ -108,7 +108,7 @@ static enum sb_code keep_checked(struct sb_slot *slot, struct sb_request *reques
     return SB_OK;
 }
 
-/* Nothing is asked of a shard for an empty file: it may not be there. */
+/* For an empty file the shard is not opened: it may be missing. */
 static enum sb_code read_bytes(struct sb_slot *slot, const struct sb_request *request, char *to,
                                size_t size, struct sb_error *err)
 {

@@ -10,7 +10,7 @@
 struct sb_stored_names {
     struct sb_buf prefix; /* normalized */
     unsigned strip;
-    struct sb_charset *charset; /* NULL: names stay as they are */
+    struct sb_charset *charset; /* NULL: names are not converted */
     bool any_bytes;
     const struct sb_notify *notify;
     bool warned_encoding;

@@ -18,19 +18,19 @@ struct fetch_stream {
     const struct sb_fetch_output *output;
     const struct sb_notify *notify;
     struct sb_fetch_counts *counts;
-    bool asks; /* for names; else for all files, or these of them: */
+    bool asks; /* by name; else all files, or these of them: */
     const struct sb_share *share;
     const struct sb_fetch_samples *samples;
     int64_t number;       /* of the next file, or sample */
-    int64_t chosen;       /* samples that slices took */
-    bool wants;           /* the sample at hand */
-    struct sb_buf stem;   /* of the sample at hand */
+    int64_t chosen;       /* samples that slices have chosen */
+    bool wants;           /* the current sample is chosen */
+    struct sb_buf stem;   /* of the current sample */
     struct sb_seen *seen; /* the samples so far */
-    bool *met;            /* for each of samples->columns: there was such a file */
+    bool *met;            /* for each of samples->columns: a file of it was found */
     bool decompress;
     bool decompress_all;
     struct sb_fetch_frames frames;
-    const char *asked;          /* the file that is given out */
+    const char *asked;          /* the file that is written */
     struct sb_recoder *recoder; /* made for the first file that is decompressed */
     enum sb_code output_code;   /* of the last write */
     sqlite3 *db;
@@ -63,7 +63,7 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
         sb_buf_clear(&fetch->name);
         if (sb_name_normalize(asked, &fetch->name, &stripped) || sb_buf_reserve(&fetch->name, 0))
             return sb_fail_memory(err);
-        /* An empty name asks for nothing: it stays apart from the root's. */
+        /* An empty name matches nothing: "/" distinguishes it from the root. */
         sqlite3_bind_blob(fetch->add, 1, size ? fetch->name.data : "/",
                           size ? (int)fetch->name.size : 1, SQLITE_STATIC);
         sqlite3_bind_text(fetch->add, 2, asked, (int)size, SQLITE_STATIC);
@@ -103,7 +103,7 @@ static enum sb_code give(struct fetch_stream *fetch, struct sb_error *err)
     return code == SB_END ? SB_OK : code;
 }
 
-/* *bad: what comes out of the source is sound, but not what its name says. */
+/* *bad: the source is undamaged, but its bytes are not of the format of the name. */
 static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, size_t name_size,
                                  int64_t file_size, bool *bad, struct sb_error *err)
 {
@@ -217,7 +217,7 @@ static bool is_chosen(const struct sb_fetch_samples *samples, int64_t number)
     return chosen;
 }
 
-/* A sample has its number, and is wanted or not, when its first file comes. */
+/* The first file of a sample decides its number, and whether it is chosen. */
 static enum sb_code turn_to_sample(struct fetch_stream *fetch, const char *name, size_t stem,
                                    int64_t *number, bool *wanted, struct sb_error *err)
 {

@@ -8,8 +8,10 @@
 #include <poll.h>
 #include <stdlib.h>
 
-/* Where a table would take more memory than keys may, the end of a list that another program is
- * about to write is worth waiting for. */
+/*
+ * If a table would take more memory than keys may, it is worth waiting for the end of a list that
+ * another program is about to write.
+ */
 #define PATIENCE    500 /* milliseconds, in all */
 #define ONE_WAIT    5
 #define SMALL_TABLE ((int64_t)(SB_RECORD_KEYS_MAX / 16)) /* records */
@@ -137,7 +139,7 @@ static enum sb_code answer(const struct search *search, const void *key, size_t 
                          numbers->size / sizeof(int64_t), err);
 }
 
-/* All keys are known: one pass over the bag, as far as it is needed. */
+/* All keys are known: one pass over the bag, as long as it is needed. */
 static enum sb_code pass(struct search *search, struct sb_error *err)
 {
     struct sb_scan scan = {
@@ -181,7 +183,7 @@ static bool key_comes(struct search *search)
     return true;
 }
 
-/* Takes keys as long as they need not be waited for. SB_END: that was all of them. */
+/* Takes the keys that are available without waiting. SB_END: there are no more. */
 static enum sb_code take_keys(struct search *search, struct sb_error *err)
 {
     const struct sb_fetch_names *names = search->names;
@@ -206,7 +208,7 @@ static enum sb_code answer_from_table(const struct search *search, struct sb_rec
     return code ? code : answer(search, key, size, numbers, err);
 }
 
-/* The keys that were taken, and then those that come. */
+/* Answers the keys that were taken, and then those that come. */
 static enum sb_code answer_as_they_come(const struct search *search, struct sb_error *err)
 {
     const struct sb_fetch_names *names = search->names;

@@ -85,7 +85,7 @@ static size_t group_of(uint64_t hash)
     return hash >> (64 - GROUP_BITS);
 }
 
-/* Moves each entry to its group, in place: whatever it displaces is moved next. */
+/* Moves each entry to its group, in place: the entry that it displaces is moved next. */
 static void group_entries(struct sb_record_table *table)
 {
     size_t next[GROUP_COUNT];
@@ -192,7 +192,9 @@ enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *ba
     if (!table)
         return sb_fail_memory(err);
     table->bag = bag;
-    /* Memory that is never touched costs nothing: what a file claims to hold is not believed. */
+    /*
+     * Memory that is never touched costs nothing, so an exaggerated count in a file does no harm.
+     */
     if (!__builtin_mul_overflow((size_t)sb_bag_count(bag), sizeof(struct entry), &capacity))
         table->entries = malloc(capacity ? capacity : 1);
     code = table->entries ? sb_hash_key_draw(&table->seed, err) : sb_fail_memory(err);

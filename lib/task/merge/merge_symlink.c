@@ -26,17 +26,15 @@ struct merge {
     struct sb_writer *writer; /* NULL in a dry run */
     struct sb_linker *linker; /* likewise */
     uint32_t shards_before;
-    struct sb_archive *existing; /* what a dry run would add to */
+    struct sb_archive *existing; /* the archive that a dry run would add to */
     struct sb_holdings holdings;
 
-    /* The row that is taken, unless another one of its name comes next. */
+    /* The row that is chosen, unless another one of its name comes next. */
     bool any;
     struct sb_entry held;
     struct sb_buf held_name;
     size_t held_input;
 };
-
-/* The names that the inputs get */
 
 static enum sb_code take_prefix(struct merge *merge, struct sb_error *err)
 {
@@ -70,9 +68,7 @@ static enum sb_code name_inputs(struct merge *merge, struct sb_error *err)
     return SB_OK;
 }
 
-/* Rows */
-
-/* SB_END: it cannot be used, which was told. */
+/* SB_END: it cannot be used, which was reported. */
 static enum sb_code map_extent(struct merge *merge, struct sb_entry *entry, struct sb_error *err)
 {
     uint32_t number = 0;
@@ -97,7 +93,7 @@ static enum sb_code map_extent(struct merge *merge, struct sb_entry *entry, stru
     return SB_OK;
 }
 
-/* A name that two have, of which neither is to be preferred. A dry run goes on to name them all. */
+/* A conflict between two rows of one name. A dry run continues, to report them all. */
 static enum sb_code refuse(struct merge *merge, const char *name, const char *first,
                            const char *second, struct sb_error *err)
 {
@@ -111,7 +107,7 @@ static enum sb_code refuse(struct merge *merge, const char *name, const char *fi
 }
 
 /*
- * What the output holds under the name. SB_OK: this one is wanted, and *replaces says whether in
+ * Compares with the output's entry of this name. SB_OK: the row is to be written, and *replaces: in
  * place of `old`; SB_END: it is not.
  */
 static enum sb_code meet_holdings(struct merge *merge, struct sb_entry *old, bool *replaces,
@@ -164,7 +160,7 @@ static void count_held(struct merge *merge)
                   "would be linked from %s", merge->inputs[merge->held_input].path);
 }
 
-/* No other row has its name. */
+/* Writes the held row: no other row has its name. */
 static enum sb_code let_go(struct merge *merge, struct sb_error *err)
 {
     struct sb_entry old;
@@ -195,7 +191,7 @@ static enum sb_code hold(struct merge *merge, const struct sb_entry *entry, size
     return SB_OK;
 }
 
-/* A row with the name of the one that is held. */
+/* Decides between a row and the held row of the same name. */
 static enum sb_code meet_held(struct merge *merge, const struct sb_entry *entry, size_t input,
                               struct sb_error *err)
 {
@@ -235,8 +231,6 @@ static enum sb_code take_rows(struct merge *merge, struct sb_error *err)
 
     return code ? code : let_go(merge, err);
 }
-
-/* The whole */
 
 static enum sb_code open_output(struct merge *merge, struct sb_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Merged rows, read in batches by a thread that is ahead of the one that takes them.
+ * Merged rows, read in batches by a thread that runs ahead of the consumer.
  */
 #include "core/buf.h"
 #include "core/events.h"
@@ -12,7 +12,7 @@
 #define BATCH_ROWS 512
 
 struct merged_row {
-    struct sb_entry entry; /* path is set at delivery: the text may move */
+    struct sb_entry entry; /* path is set on delivery: the text may move */
     size_t text;
     size_t input;
 };
@@ -22,7 +22,7 @@ struct batch {
     size_t count;
     struct sb_buf text;
     struct sb_events events;
-    enum sb_code failed; /* to keep an event */
+    enum sb_code failed; /* to record an event */
 };
 
 struct ahead {
@@ -30,8 +30,8 @@ struct ahead {
     const struct sb_notify *notify;
     sb_each_merged_row *each;
     void *context;
-    bool read;  /* to the end; touched in turn */
-    bool ended; /* and all of it was taken; the calling thread's */
+    bool read;  /* the end was reached; accessed in turn */
+    bool ended; /* and all of it was consumed; the calling thread's */
 };
 
 static void keep_event(void *context, enum sb_level level, const char *kind, const char *subject,
@@ -92,7 +92,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return code;
 }
 
-/* One that is not full is the last. */
+/* A batch that is not full is the last. */
 static enum sb_code drain(void *context, void *slot, struct sb_error *err)
 {
     struct ahead *ahead = context;

@@ -18,15 +18,15 @@
 
 #define OPEN_MOST 12
 
-/* Rows of all inputs together, and of one of them, that are held at once. */
+/* Limits on the rows in memory, of all inputs together, and of one of them. */
 #define ROWS_MOST     ((size_t)1 << 18)
 #define ROWS_OF_INPUT ((size_t)1024)
 #define ROWS_LEAST    ((size_t)16)
 
-/* In the header of an SQLite file: the counter that every commit moves. */
+/* In the header of an SQLite file: the counter that every commit changes. */
 #define COUNTER_PLACE 24
 
-/* What tells whether an index was written to. */
+/* Shows whether an index was written to. */
 struct stamp {
     struct stat st;
     struct stat wal; /* zeros without one */
@@ -34,7 +34,7 @@ struct stamp {
 };
 
 struct held_row {
-    struct sb_entry entry; /* path is set at delivery: the text may move */
+    struct sb_entry entry; /* path is set on delivery: the text may move */
     size_t text;           /* where its name begins */
 };
 
@@ -50,7 +50,7 @@ struct input {
     size_t count, at;
     struct sb_buf text;
 
-    /* Where to go on: so many rows behind the last usable name. */
+    /* Where to continue: so many rows after the last usable name. */
     struct sb_buf last;
     size_t passed;
     bool root_given;
@@ -63,10 +63,10 @@ struct sb_merged_rows {
     size_t rows_each;
     const struct sb_notify *notify;
     struct input *open[OPEN_MOST];
-    size_t opened; /* how often; the oldest is closed for the next */
+    size_t opened; /* how many times any was opened; the oldest is closed for the next */
     struct sb_owner_names owners;
 
-    /* Inputs that have rows, the one with the least name on top. */
+    /* Inputs with remaining rows, the one with the least name on top. */
     struct input **heap;
     size_t heap_size;
     bool delivered; /* the top's row is the caller's until the next call */
@@ -100,7 +100,7 @@ void sb_merged_rows_free(struct sb_merged_rows *rows)
     free(rows);
 }
 
-/* In no transaction of this process: closing a descriptor drops SQLite's locks. */
+/* Outside any transaction of this process: closing a descriptor drops SQLite's locks. */
 static enum sb_code take_stamp(const char *path, struct stamp *stamp, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -144,7 +144,7 @@ static enum sb_code compare_stamp(const struct input *input, struct sb_error *er
     return sb_fail(err, SB_CHANGED, "%s: was written to meanwhile; try again", input->given->path);
 }
 
-/* Do shards wait for their lasting names? The links would lead nowhere once they have them. */
+/* Are shards waiting for their final names? Links to them would break with the rename. */
 static enum sb_code is_renaming(const struct input *input, bool *renaming, struct sb_error *err)
 {
     struct sb_pending pending;
@@ -202,7 +202,7 @@ static enum sb_code look_at(struct sb_merged_rows *rows, struct input *input, bo
     return code;
 }
 
-/* The cursor that goes on where this input was left; the oldest of those that are open goes. */
+/* Opens the cursor again where this input was left; the oldest open one is closed. */
 static enum sb_code go_on(struct sb_merged_rows *rows, struct input *input, struct sb_error *err)
 {
     struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true};
@@ -227,7 +227,7 @@ static enum sb_code go_on(struct sb_merged_rows *rows, struct input *input, stru
     return code;
 }
 
-/* What is wrong with a row, and the word for it; NULL where it can be used. */
+/* The defect of a row, and the word for it; NULL if it can be used. */
 static const char *why_not(const struct sb_entry *entry, const char *name, size_t size,
                            const char **kind)
 {
@@ -242,7 +242,7 @@ static const char *why_not(const struct sb_entry *entry, const char *name, size_
     return sb_name_problem(name, size);
 }
 
-/* Keeps a row under the name that it has behind the prefix, if it can be used. */
+/* Keeps a row under its name with the prefix, if it can be used. */
 static enum sb_code keep_row(struct sb_merged_rows *rows, struct input *input,
                              const struct sb_entry *entry, bool *kept, struct sb_error *err)
 {
@@ -282,7 +282,7 @@ static enum sb_code add_root(struct sb_merged_rows *rows, struct input *input, s
     return root.has || *input->given->prefix ? keep_row(rows, input, &root, &kept, err) : SB_OK;
 }
 
-/* One row of the cursor; input->last is where one goes on if it is closed. */
+/* Reads one row of the cursor; input->last is where to continue after closing it. */
 static enum sb_code add_row(struct sb_merged_rows *rows, struct input *input, struct sb_error *err)
 {
     struct sb_entry entry;
@@ -314,8 +314,6 @@ static enum sb_code fill(struct sb_merged_rows *rows, struct input *input, struc
     input->ended = code == SB_END;
     return code == SB_END ? SB_OK : code;
 }
-
-/* The heap */
 
 static const struct sb_entry *head_of(const struct input *input)
 {
@@ -359,7 +357,7 @@ static void sift_down(struct sb_merged_rows *rows, size_t at)
     rows->heap[at] = moving;
 }
 
-/* Takes the top's row away, and puts its next one in its place. */
+/* Removes the top's row, and replaces it by the input's next one. */
 static enum sb_code advance(struct sb_merged_rows *rows, struct sb_error *err)
 {
     struct input *top = rows->heap[0];

@@ -25,7 +25,7 @@ static enum sb_type type_of(enum sb_node node)
     return node == SB_NODE_DIR ? SB_DIR : node == SB_NODE_LINK ? SB_LINK : SB_FILE;
 }
 
-/* What vanished meanwhile says so when it is loaded. */
+/* A file that vanished meanwhile is reported when it is loaded. */
 static void look_at(const struct members *self, struct sb_member *member)
 {
     struct stat st;

@@ -14,12 +14,12 @@ struct packer {
     struct sb_problem_counter counter;
     int64_t problems;
     const struct sb_pack_options *options;
-    int64_t others; /* things of other shares */
+    int64_t others; /* items of other shares */
     const char *archive;
     struct sb_source *source;
     struct sb_sink *sink; /* NULL where there is a run */
     struct sb_checkpoint *run;
-    char *own_dir; /* copies of the archive's name, for its directory and its name in there */
+    char *own_dir; /* parts of the archive's path: its directory and its name in there */
     char *own_base;
     atomic_uint own_shards;
 };
@@ -41,7 +41,7 @@ static void pass_lost(void *context, const char *name, unsigned properties)
         packer->options->lost(packer->options->context, name, properties);
 }
 
-/* The name that standard input is stored under, as those of files are made. */
+/* The stored name of standard input, made as those of files are. */
 static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name, struct sb_error *err)
 {
     const struct sb_pack_source_options *source = &packer->options->source;
@@ -120,7 +120,7 @@ static enum sb_meeting meeting_of(const struct sb_pack_options *options)
     return options->duplicates_given ? SB_MEET_KEEP : SB_MEET_ERROR;
 }
 
-/* Sets *done where the archive stands and there is nothing to go on with. */
+/* *done: the archive exists and there is nothing to resume. */
 static enum sb_code open_archive(struct packer *packer, bool *done, struct sb_error *err)
 {
     const struct sb_pack_options *options = packer->options;
@@ -215,7 +215,7 @@ static void take_counts(const struct packer *packer, bool failed, struct sb_pack
     counts->kept = failed && packer->run && sb_checkpoint_kept(packer->run);
 }
 
-/* Then an empty list must be known before anything is cleared away. */
+/* Then an empty list must be noticed before anything is removed. */
 static bool replaces_by_list(const struct sb_pack_input *inputs, size_t count,
                              const struct sb_pack_options *options)
 {
@@ -237,7 +237,7 @@ enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, si
 
     *counts = (struct sb_pack_counts){0};
     sb_count_problems(&packer.counter, options->notify, &packer.problems);
-    /* Strict promises that nothing is written before everything was looked at. */
+    /* Strict guarantees that nothing is written before everything was checked. */
     if (code == SB_OK && first)
         code = open_files(&packer, inputs, count, err);
     if (code == SB_OK)

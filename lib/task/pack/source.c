@@ -27,8 +27,10 @@ struct sb_pack_list {
     bool must_name; /* see sb_list_must_name */
     void *context;
 
-    /* The calling thread, in the order of the list; empty ones do not come. found is what lstat
-     * says, or NULL where that failed. A code other than SB_OK ends it. */
+    /*
+     * Called on the calling thread, in the order of the list, without empty paths. found is the
+     * result of lstat, or NULL if it failed. A code other than SB_OK ends it.
+     */
     enum sb_code (*each)(void *context, const char *path, size_t size, const struct stat *found,
                          struct sb_error *err);
 };
@@ -40,9 +42,9 @@ struct sb_pack_dirs {
         struct stat stat;
     } * held;
     size_t count, capacity;
-    size_t given;             /* so many of them, from the top, were given out */
+    size_t given;             /* this many of them, from the top, were returned */
     struct sb_buf name, disk; /* of the innermost */
-    struct sb_buf text;       /* what is given out */
+    struct sb_buf text;       /* for the strings that are returned */
 };
 
 struct sb_pack_source {
@@ -54,7 +56,7 @@ struct sb_pack_source {
     struct sb_stored_names *names;
     struct sb_pack_spool *spool; /* NULL: items come from the tree */
     struct sb_pack_dirs dirs;    /* of a walk that is not spooled */
-    struct sb_pack_item waiting; /* what the directories that are given out are above of */
+    struct sb_pack_item waiting; /* the item below the directories that are returned */
     bool is_waiting;
     struct sb_buf start; /* stored name of the walk's start */
     bool warned_strip;
@@ -64,7 +66,7 @@ struct sb_pack_source {
 };
 
 #define SLOT_PATHS 32
-#define SLOT_BYTES ((size_t)64 << 10) /* or one path that is longer */
+#define SLOT_BYTES ((size_t)64 << 10) /* or a single longer path */
 
 struct slot {
     struct sb_buf paths;
@@ -171,7 +173,7 @@ static void pack_dirs_release(struct sb_pack_dirs *dirs)
     *dirs = (struct sb_pack_dirs){0};
 }
 
-/* The walk came to this name: those that it is not below are forgotten. */
+/* The walk has reached this name: forgets the directories that it is not below. */
 static void pack_dirs_leave(struct sb_pack_dirs *dirs, const char *name, size_t size)
 {
     while (dirs->count > 0 &&
@@ -181,7 +183,7 @@ static void pack_dirs_leave(struct sb_pack_dirs *dirs, const char *name, size_t 
         dirs->given = dirs->count;
 }
 
-/* Holds a directory to which the walk came; copies it. */
+/* Holds a directory that the walk has reached; copies it. */
 static enum sb_code pack_dirs_hold(struct sb_pack_dirs *dirs, const struct sb_pack_item *item,
                                    struct sb_error *err)
 {
@@ -197,7 +199,9 @@ static enum sb_code pack_dirs_hold(struct sb_pack_dirs *dirs, const struct sb_pa
     return SB_OK;
 }
 
-/* The next that was not given out yet; SB_END when all were. Its strings live until the next call.
+/*
+ * The next directory that was not returned yet; SB_END when all were. Its strings live until the
+ * next call.
  */
 static enum sb_code pack_dirs_give(struct sb_pack_dirs *dirs, struct sb_pack_item *item,
                                    struct sb_error *err)
@@ -207,7 +211,7 @@ static enum sb_code pack_dirs_give(struct sb_pack_dirs *dirs, struct sb_pack_ite
     if (dirs->given == dirs->count)
         return SB_END;
     dir = &dirs->held[dirs->given];
-    /* Both end in a NUL within the text. */
+    /* Both end with a NUL within the text. */
     if (sb_buf_set(&dirs->text, dirs->name.data, dir->name_size) ||
         sb_buf_add_char(&dirs->text, '\0') ||
         sb_buf_add(&dirs->text, dirs->disk.data, dir->disk_size))
@@ -226,7 +230,7 @@ static enum sb_code pack_dirs_give(struct sb_pack_dirs *dirs, struct sb_pack_ite
     return SB_OK;
 }
 
-/* found is what lstat says of it, or NULL where that is not known. */
+/* found is the result of lstat, or NULL if unknown. */
 static enum sb_code start_walk(struct sb_pack_source *source, const char *path,
                                const struct stat *found, struct sb_error *err)
 {
@@ -274,7 +278,7 @@ static void pass_over(const struct sb_pack_source *source)
         ++*source->options.others;
 }
 
-/* For the walk: does the share have a file or link? */
+/* For the walk: is a file or link in the share? */
 static enum sb_code takes(void *context, const char *name, size_t size, const char *disk_path,
                           struct sb_error *err)
 {
@@ -288,7 +292,7 @@ static enum sb_code takes(void *context, const char *name, size_t size, const ch
     return SB_END;
 }
 
-/* The next thing of the walk that can be stored. */
+/* The next item of the walk that can be stored. */
 static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_item *item,
                                  struct sb_error *err)
 {
@@ -329,7 +333,7 @@ static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_i
     }
 }
 
-/* The same, without directories of which nothing belongs to the share. */
+/* The same, without directories that have nothing in the share. */
 static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_item *item,
                                   struct sb_error *err)
 {
@@ -357,8 +361,9 @@ static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_
     }
 }
 
-/* What strict refuses beyond what is told anyway: what cannot be read, and attributes that an
- * archive cannot hold. */
+/*
+ * Reports what only strict refuses: unreadable files, and attributes that an archive cannot hold.
+ */
 static void check_strictly(struct sb_pack_source *source, const struct sb_pack_item *item)
 {
     int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
@@ -452,7 +457,7 @@ static enum sb_code enter_directory(struct sb_pack_source *source, const char *p
     return SB_OK;
 }
 
-/* Is there nothing to sort and nothing that could come twice? */
+/* Is there nothing to sort, and can no name occur twice? */
 static bool is_single_tree(const struct sb_pack_source *source, const struct sb_pack_input *inputs,
                            size_t count)
 {
@@ -465,7 +470,7 @@ static bool is_single_tree(const struct sb_pack_source *source, const struct sb_
             return false;
         paths += inputs[i].kind == SB_INPUT_PATH;
     }
-    /* In another character set, what is below a directory need not begin with its name. */
+    /* In another character set, names below a directory need not begin with its name. */
     if (source->options.share.count > 0 && source->options.charset)
         return false;
     /* Stripping can make two names one. */

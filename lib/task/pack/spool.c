@@ -22,8 +22,8 @@ struct sb_pack_spool {
     enum sb_duplicates duplicates;
     const struct sb_notify *notify;
     struct sb_buf last_parent; /* of the last item ... */
-    bool parent_is_dir;        /* ... whether it can hold things ... */
-    bool parent_kept;          /* ... and whether it is known to be given out */
+    bool parent_is_dir;        /* ... whether it can have members ... */
+    bool parent_kept;          /* ... and whether it is known to be returned */
 };
 
 /* Columns of a row, as they are bound and read. */
@@ -123,7 +123,7 @@ static bool same_file(const struct sb_pack_item *item, int other_base, const cha
            a.st_ino == b.st_ino;
 }
 
-/* The name is there already. */
+/* Decides about a name that exists already. */
 static enum sb_code settle(struct sb_pack_spool *spool, const struct sb_pack_item *item,
                            int base_fd, struct sb_error *err)
 {
@@ -168,7 +168,7 @@ static enum sb_code add_row(struct sb_pack_spool *spool, const struct sb_pack_it
     return code;
 }
 
-/* A name that may be there, as a directory, and given out. */
+/* Does a name exist, as a directory, and is it returned? */
 struct found {
     bool there;
     bool is_dir;
@@ -197,7 +197,7 @@ static enum sb_code keep(struct sb_pack_spool *spool, const struct sb_buf *name,
     return sb_database_step(spool->keep, err);
 }
 
-/* A directory above the item gets a row, or is given out if it was not. */
+/* Adds a row for a directory above the item, or marks an existing one to be returned. */
 static enum sb_code add_parent(struct sb_pack_spool *spool, const struct sb_pack_item *item,
                                const struct sb_buf *name, int base_fd, struct found *found,
                                struct sb_error *err)
@@ -219,8 +219,8 @@ static enum sb_code add_parent(struct sb_pack_spool *spool, const struct sb_pack
 }
 
 /*
- * The directories above an item get rows too, so that a file that has or wants one of their names
- * is met. Whether the item can be stored is in spool->parent_is_dir afterwards.
+ * Adds rows for the directories above an item too, so that a file of the same name as one of them
+ * is a conflict. Afterwards spool->parent_is_dir is true if the item can be stored.
  */
 static enum sb_code add_parents(struct sb_pack_spool *spool, const struct sb_pack_item *item,
                                 int base_fd, struct sb_error *err)
@@ -274,7 +274,7 @@ enum sb_code sb_pack_spool_next(struct sb_pack_spool *spool, struct sb_pack_item
     sqlite3_stmt *row = spool->next;
     enum sb_code code = SB_OK;
 
-    /* Asked again after the end, SQLite would begin anew. */
+    /* After the end, another step would make SQLite start again. */
     if (spool->ended)
         return SB_END;
     spool->ended = !sb_database_row(row, &code, err);

@@ -17,7 +17,7 @@ struct input {
     size_t name_size;
     char *block;
     bool given;
-    bool must_have; /* any bytes, and none came yet */
+    bool must_have; /* at least one byte, before the end */
 };
 
 static void free_input(struct sb_source *source)
@@ -29,7 +29,7 @@ static void free_input(struct sb_source *source)
     free(self);
 }
 
-/* As a file would be that was made now. */
+/* With the metadata of a file that is made now. */
 static enum sb_code next(struct sb_source *source, struct sb_member *member, struct sb_error *err)
 {
     struct input *self = (struct input *)source;

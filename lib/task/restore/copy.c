@@ -23,7 +23,7 @@ struct sb_restore_copy {
     const char *path;
     char *prefix; /* "" or "DIR/" */
     const struct sb_notify *notify_to;
-    struct sb_notify notify; /* what the copy's source has to say */
+    struct sb_notify notify; /* receives the events of the copy's source */
     struct sb_store *store;
     bool begun;                 /* in sequence: a source was made */
     int dir;                    /* of a directory; else -1 */
@@ -56,8 +56,7 @@ void sb_restore_copy_free(struct sb_restore_copy *copy)
     free(copy);
 }
 
-/* Opening the index of the archive a second time would drop the locks on it, and would help no one.
- */
+/* Opening the index of the archive a second time would drop its locks, and would be of no use. */
 static enum sb_code refuse_itself(const char *path, const struct sb_archive *archive,
                                   struct sb_error *err)
 {
@@ -145,7 +144,9 @@ bool sb_restore_copy_in_sequence(const struct sb_restore_copy *copy)
     return sb_store_can(copy->store, SB_CAN_REPEAT);
 }
 
-/* For the catalog: a callback that cannot fail takes the member, and the run ends behind it. */
+/*
+ * For the catalog: records a failure, because the callback cannot fail, and the run ends after it.
+ */
 static bool is_wanted(void *context, const char *name, size_t size)
 {
     struct sb_restore_copy *copy = context;
@@ -234,7 +235,7 @@ static enum sb_code read_link(int dir, const char *name, struct sb_restore_piece
     return sb_restore_piece_add(piece, target, (size_t)size, err);
 }
 
-/* Links on the way are followed: what they lead to counts only where it is the very bytes. */
+/* Links are followed: their target counts only if it has the right bytes. */
 static enum sb_code read_disk(int dir, const char *name, int64_t size,
                               struct sb_restore_piece *piece, struct sb_error *err)
 {

@@ -90,7 +90,7 @@ enum sb_code sb_restore_list_new(struct sb_restore_list **out, const char *besid
 
 static void bind_name(sqlite3_stmt *query, int column, const char *name, size_t size)
 {
-    /* NULL would be no blob, and equal to nothing. */
+    /* NULL would not be a blob, and equal to nothing. */
     sqlite3_bind_blob64(query, column, name ? name : "", size, SQLITE_STATIC);
 }
 
@@ -113,7 +113,7 @@ enum sb_code sb_restore_list_is_damaged(struct sb_restore_list *list, const char
     return code;
 }
 
-/* The path, with the NUL that SQLite puts behind a text. */
+/* The path, with the NUL that SQLite appends to text. */
 static enum sb_code take_path(sqlite3_stmt *row, int column, const char **path, size_t *size,
                               struct sb_error *err)
 {
@@ -149,7 +149,7 @@ enum sb_code sb_restore_list_add(struct sb_restore_list *list, const struct sb_e
     return sb_database_step(query, err);
 }
 
-/* The row that a query yields, if it yields one; it stays in the query until that is reset. */
+/* The row of a query, if there is one; it is valid until the query is reset. */
 static enum sb_code take_item(struct sb_restore_list *list, sqlite3_stmt *query,
                               struct sb_restore_item *item, struct sb_error *err)
 {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define THREADS_MOST 16 /* each with a piece of memory */
+#define THREADS_MOST 16 /* each uses memory for a piece */
 
 struct slot {
     struct sb_restore_item item;
@@ -43,7 +43,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     return code;
 }
 
-/* Is it the end of the work, and not only of this file? */
+/* Does it end the work, and not only concern this file? */
 static bool is_fatal(enum sb_code code, const struct sb_restore_piece *piece)
 {
     return piece->lost || code == SB_NOMEM || code == SB_INTERRUPT;

@@ -9,17 +9,17 @@
 /* A shard, file by file in order of address. */
 struct pass {
     struct sb_restore *restore;
-    int64_t size;         /* of the shard as it is */
+    int64_t size;         /* current size of the shard */
     int64_t capacity;     /* it cannot have been larger */
     int64_t end;          /* of the files so far */
-    bool gap;             /* a file without a checksum lies beyond the shard's end */
-    bool pending;         /* the file before is to be restored, unless the next lies over it */
+    bool gap;             /* a file without a checksum is past the shard's end */
+    bool pending;         /* the previous file is to be restored, unless the next one overlaps it */
     bool shared;          /* it shares bytes with one before it */
     struct sb_entry last; /* that file */
     struct sb_buf path;   /* and its name */
 };
 
-/* In which shards are they by now? */
+/* Marks the current shards of the files. */
 static enum sb_code mark_shards(struct sb_restore *restore, struct sb_error *err)
 {
     struct sb_entry entry;
@@ -49,7 +49,7 @@ static void refuse(const struct sb_restore *restore, const struct sb_entry *entr
     sb_report(restore->notify, SB_PROBLEM, kind, entry->path, "not restored: %s", text);
 }
 
-/* The file before is known to be alone at its place, or not. */
+/* Called when it is known whether the previous file overlaps another. */
 static enum sb_code settle(struct pass *pass, struct sb_error *err)
 {
     struct sb_restore *restore = pass->restore;
@@ -65,7 +65,7 @@ static enum sb_code settle(struct pass *pass, struct sb_error *err)
     return sb_restore_list_add(restore->list, &pass->last, err);
 }
 
-/* Can it be restored, as far as it itself is concerned? */
+/* Can it be restored, other files aside? */
 static bool may_be_restored(const struct pass *pass, const struct sb_entry *entry)
 {
     if (!(entry->has & SB_HAS_CRC)) {
@@ -194,7 +194,7 @@ static void report_made(const struct sb_restore *restore, uint32_t first, uint32
                   last);
 }
 
-/* Up to the next one that is in use: verify tells a run of them once. */
+/* Up to the next one in use: verify reports a run of them once. */
 static enum sb_code fill_hole(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
 {
     uint32_t first = shard;

@@ -32,7 +32,7 @@ static void note_damage(struct sb_restore *restore, const struct sb_defect *defe
         restore->failed = err;
 }
 
-/* What verify finds is noted, and handed on. */
+/* Records what verify finds, and passes it on. */
 static void found(void *context, const struct sb_defect *defect)
 {
     struct sb_restore *restore = context;
@@ -61,7 +61,7 @@ void sb_restore_passed(struct sb_restore *restore, int64_t size)
     progress(restore, restore->done_bytes, restore->wanted_bytes, 0);
 }
 
-/* All that can be known to be in the way before hours of reading. */
+/* Checks all obstacles that can be known, before hours of reading. */
 static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
 {
     const struct sb_restore_options *options = restore->options;
@@ -96,14 +96,16 @@ static void release(struct sb_restore *restore)
     sb_restore_copy_free(restore->copy);
     sb_restore_list_free(restore->list);
     sb_restore_target_free(restore->target);
-    /* Before the connection that can write: the last one to be closed removes a WAL. */
+    /* Closed before the connection that can write: the last one to be closed removes a WAL. */
     sb_archive_free(restore->archive);
     sb_database_close(restore->db);
     sb_hold_drop(&restore->hold, !restore->locked);
 }
 
-/* Keeps other writers out, and finishes what one that was killed has left. The index is not changed
- * and is open to be read meanwhile, so it stays in the journal mode that it has. */
+/*
+ * Keeps other writers out, and settles what a killed one has left. The index is not changed and
+ * remains open for reading meanwhile, so it keeps its journal mode.
+ */
 static enum sb_code lock(struct sb_restore *restore, struct sb_error *err)
 {
     static const struct sb_hold_options options = {.keeps_mode = true};
@@ -126,7 +128,7 @@ static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *e
         sb_restore_state_begin(restore);
         code = sb_restore_holes(restore, err);
     }
-    /* What was written anew since it was verified may be sound by now. */
+    /* Files written since the verification may be undamaged now. */
     if (code == SB_OK && sb_archive_generation(restore->archive) != restore->generation)
         code =
             sb_restore_check(restore, SB_RESTORE_WANTED, SB_RESTORE_SOUND, SB_RESTORE_WANTED, err);
@@ -198,7 +200,7 @@ static enum sb_code report(struct sb_restore *restore, struct sb_error *err)
     return code == SB_END ? SB_OK : code;
 }
 
-/* Shards that verify missed and that stand by now. */
+/* Shards that verify found missing and that exist now. */
 static int64_t count_made(const struct sb_restore *restore)
 {
     int64_t made = 0;

@@ -8,11 +8,11 @@ struct sequence {
     struct sb_source *source;
     struct sb_restore_piece piece;
     struct sb_buf target; /* of a hard link */
-    bool by_target;       /* the second pass: for what is a hard link in the copy */
-    bool linked;          /* there are some */
+    bool by_target;       /* the second pass: for hard links in the copy */
+    bool linked;          /* there are hard links */
 };
 
-/* The bytes of the member at hand. */
+/* The bytes of the current member. */
 static enum sb_code read_member(struct sequence *sequence, int64_t size, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -27,7 +27,7 @@ static enum sb_code read_member(struct sequence *sequence, int64_t size, struct 
     }
     if (code != SB_LIMIT)
         return code == SB_END ? SB_OK : code;
-    /* More than its header says: none of those that are wanted. */
+    /* Longer than its header says: it is none of the requested files. */
     sequence->piece.expected = -1;
     return SB_OK;
 }
@@ -51,7 +51,7 @@ static enum sb_code write_item(struct sequence *sequence, const struct sb_restor
     return sb_restore_list_set(restore->list, item->id, SB_RESTORE_WRITTEN, err);
 }
 
-/* Every item that the member's name is wanted for: rows of one name, and links to one file. */
+/* Restores every item that the member's name is for: rows of one name, and links to one file. */
 static enum sb_code give(struct sequence *sequence, const char *name, size_t size,
                          int64_t member_size, struct sb_error *err)
 {
@@ -77,7 +77,7 @@ static enum sb_code give(struct sequence *sequence, const char *name, size_t siz
     return code == SB_END ? SB_OK : code;
 }
 
-/* Its bytes came before; in the second pass they are known to be wanted. */
+/* The target's bytes came before; in the second pass they are known to be needed. */
 static enum sb_code note_link(struct sequence *sequence, const char *name, size_t size,
                               const char *raw_target, struct sb_error *err)
 {
@@ -100,7 +100,7 @@ static enum sb_code note_link(struct sequence *sequence, const char *name, size_
     return code == SB_END ? SB_OK : code;
 }
 
-/* In the second pass: under the whole name that links in the copy lead to. */
+/* In the second pass: by the full name of the links' target in the copy. */
 static enum sb_code take_target(struct sequence *sequence, const struct sb_entry *entry,
                                 struct sb_error *err)
 {
@@ -132,7 +132,7 @@ static enum sb_code take_member(struct sequence *sequence, const struct sb_membe
                              : give(sequence, name, size, entry->size, err);
 }
 
-/* Members up to the last one that is wanted. A copy that breaks off has given what came before. */
+/* Reads members up to the last one needed. A truncated copy still yields the members before. */
 static enum sb_code run_pass(struct sequence *sequence, struct sb_error *err)
 {
     struct sb_restore *restore = sequence->restore;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Then units are read again that need not be: no reason to repair nothing. */
+/* Units are then read again unnecessarily: no reason to repair nothing. */
 static void give_up(struct sb_restore *restore, const struct sb_error *err)
 {
     sb_report(restore->notify, SB_WARNING, "state", NULL,

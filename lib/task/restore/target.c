@@ -16,7 +16,7 @@
 struct sb_restore_target {
     char *base;
     struct sqlite3 *db;
-    struct sb_open_files files; /* to be written; there is one generation only */
+    struct sb_open_files files; /* open for writing; there is only one generation */
     unsigned char bits[SB_SHARD_MAX + 1];
 };
 
@@ -72,7 +72,7 @@ bool sb_restore_target_next(const struct sb_restore_target *target, unsigned bit
     return false;
 }
 
-/* A shard that is recorded as another archive's, and is not there, is brought back from there. */
+/* A missing shard that is recorded as another archive's must be brought back from there. */
 static enum sb_code refuse_missing(struct sb_restore_target *target, uint32_t shard,
                                    struct sb_error *err)
 {
@@ -201,7 +201,7 @@ enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t 
     return code;
 }
 
-/* Opens a shard to be written, unless it is open; the caller becomes a holder. */
+/* Opens a shard for writing, unless it is open; the caller becomes a holder. */
 static enum sb_code hold(struct sb_restore_target *target, uint32_t shard, struct sb_file **out,
                          struct sb_error *err)
 {

@@ -15,8 +15,8 @@ struct split {
     struct sb_split_result *result;
     struct sb_problem_counter counter;
     struct sb_split_bag_plan plan;
-    struct sb_shard_pattern pattern; /* of outputs that are shards of one bag */
-    struct sb_buf name, output;      /* of the part at hand */
+    struct sb_shard_pattern pattern; /* if the outputs are shards of one bag */
+    struct sb_buf name, output;      /* of the current part */
     int64_t bytes_done, files_done;  /* in the parts before it */
 };
 
@@ -49,8 +49,6 @@ static enum sb_code convert(struct split *split, const char *output,
     options.transfer.context = split;
     return sb_convert(&options, done, err);
 }
-
-/* A bag for each part */
 
 static bool exists(const char *path)
 {
@@ -138,8 +136,6 @@ static enum sb_code make_parts(struct split *split, struct sb_error *err)
     return code;
 }
 
-/* One bag, whose shards are the parts */
-
 static void report_shard(struct split *split, const char *path, int64_t records, int64_t bytes,
                          bool skipped)
 {
@@ -197,7 +193,7 @@ static enum sb_code report_planned_shards(struct split *split, struct sb_error *
     return code;
 }
 
-/* "@*" with a number of parts becomes "@NUMBER". */
+/* Replaces "@*" by "@NUMBER", with the number of parts. */
 static enum sb_code name_set(struct split *split, struct sb_buf *out, struct sb_error *err)
 {
     const struct sb_shard_pattern *pattern = &split->pattern;

@@ -26,7 +26,7 @@ static enum sb_code need_part(struct sb_split_bag_plan *plan, int64_t part, stru
     return SB_OK;
 }
 
-/* As Python has it: backwards, a slice that takes the first record has no end. */
+/* As in Python: a backward slice that includes the first record has no end. */
 static struct sb_slice slice_of(const struct sb_record_run *run)
 {
     int64_t stop = run->first + run->step * run->count;
@@ -61,7 +61,7 @@ static enum sb_code add_record(struct sb_split_bag_part *part, int64_t record, s
     return SB_OK;
 }
 
-/* Records that are cut evenly: those before them have the same share or one more. */
+/* For an even division: each part before has the same number of records or one more. */
 static int64_t even_part(const struct planning *planning, int64_t place, int64_t parts)
 {
     int64_t small = planning->total / parts, larger = planning->total % parts;
@@ -99,7 +99,7 @@ static int64_t part_of(const struct planning *planning, int64_t place, int64_t s
     return part_by_size(planning, size);
 }
 
-/* Places of a part are as far from each other as the first two. */
+/* Positions in a part are equidistant. */
 static void add_place(struct sb_split_bag_part *part, int64_t place)
 {
     if (part->records == 0)
@@ -128,7 +128,7 @@ static enum sb_code take(struct planning *planning, int64_t record, int64_t size
     return code;
 }
 
-/* Of records that follow each other in one shard; how many is theirs, 1 at least. */
+/* Takes records that follow each other in one shard; *taken is at least 1. */
 static enum sb_code take_some(struct planning *planning, const struct sb_record_run *run,
                               int64_t *taken, struct sb_error *err)
 {
@@ -148,7 +148,7 @@ static enum sb_code take_some(struct planning *planning, const struct sb_record_
     if (!code)
         good = count;
     if (code == SB_DAMAGED && good == 0) {
-        /* Whoever moves it tells of it. */
+        /* It is reported when it is copied. */
         extents[good++] = (struct sb_extent){0};
         code = SB_OK;
     }
@@ -193,7 +193,7 @@ static enum sb_code take_chosen(struct planning *planning, struct sb_record_choi
     return SB_OK;
 }
 
-/* The numbers of a list are gone through twice: to count them, and to plan. */
+/* The numbers of a list are read twice: to count them, and to plan. */
 static enum sb_code choose(struct planning *planning, struct sb_record_choice **out,
                            struct sb_error *err)
 {

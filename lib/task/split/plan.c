@@ -19,11 +19,11 @@ struct sb_split_plan {
     sqlite3_stmt *add_dir;
     sqlite3_stmt *fill_dir; /* it is not empty */
     sqlite3_stmt *add_above;
-    struct sb_buf parent; /* of the last entry: it was dealt with */
+    struct sb_buf parent; /* of the last entry: it was processed */
     bool any_parent;
 };
 
-/* `above` holds the directories of the part at hand. */
+/* `above` holds the directories of the current part. */
 static const char tables[] =
     "CREATE TABLE files (id INTEGER PRIMARY KEY, part INTEGER, path TEXT, shard INTEGER,"
     " offset INTEGER, size INTEGER, crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER,"
@@ -47,7 +47,7 @@ static enum sb_code open_tables(struct sb_split_plan *plan, const char *beside,
         {&plan->add_above, "INSERT OR IGNORE INTO above VALUES (?1)"});
 }
 
-/* Entries come by directory as a rule: has this one the parent of the one before it? */
+/* Entries usually come by directory: has this one the parent of the previous one? */
 static enum sb_code note_parent(struct sb_split_plan *plan, const struct sb_entry *entry,
                                 bool *again, struct sb_error *err)
 {
@@ -116,7 +116,7 @@ static enum sb_code add(struct sb_split_plan *plan, const struct sb_entry *entry
     return entry->type == SB_DIR ? add_dir(plan, entry, err) : add_file(plan, entry, err);
 }
 
-/* Directories come before files, and those above before those below. */
+/* Directories come before files, and upper ones before lower ones. */
 static enum sb_code walk(struct sb_split_plan *plan, struct sb_archive *archive,
                          const struct sb_notify *notify, struct sb_error *err)
 {
@@ -140,7 +140,7 @@ static enum sb_code walk(struct sb_split_plan *plan, struct sb_archive *archive,
     return code == SB_END ? SB_OK : code;
 }
 
-/* Files that were replaced while the archive was walked came as both. */
+/* A file that was replaced during the walk was read twice. */
 static enum sb_code drop_repeated(struct sb_split_plan *plan, struct sb_error *err)
 {
     static const char repeated[] =
@@ -241,7 +241,7 @@ enum sb_code sb_split_plan_count(struct sb_split_plan *plan, int64_t part, int64
     return code;
 }
 
-/* Notes the directories above, as far as they are not noted yet: then those above them are. */
+/* Adds the directories above that are not in the table yet; those above an existing one are. */
 static enum sb_code add_above(struct sb_split_plan *plan, const struct sb_entry *entry,
                               struct sb_error *err)
 {
@@ -256,7 +256,7 @@ static enum sb_code add_above(struct sb_split_plan *plan, const struct sb_entry 
     return code;
 }
 
-/* Steps a query whose ?1 is the part; `take` gets each of its rows. */
+/* Steps a query whose ?1 is the part; calls `take` for each of its rows. */
 static enum sb_code each_row(struct sb_split_plan *plan, const char *query, int64_t part,
                              enum sb_code (*take)(sqlite3_stmt *row, struct sb_entry *entry,
                                                   struct sb_error *err),
@@ -294,7 +294,7 @@ static enum sb_code take_dir(sqlite3_stmt *row, struct sb_entry *entry, struct s
     return entry->path ? SB_OK : sb_fail_memory(err);
 }
 
-/* A walk, on its way through the files. */
+/* The state of a walk through the files. */
 struct pass {
     struct sb_split_plan *plan;
     sb_split_each *each;

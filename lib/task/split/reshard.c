@@ -11,7 +11,7 @@
 
 #define FETCH_MOST 1024
 
-/* A file that waits to be queued, and its place. */
+/* A file to be queued, and its new place. */
 struct waiting {
     struct sb_mover_file file;
     struct sb_shard_place to;
@@ -25,8 +25,8 @@ struct reshard {
     struct sb_shard_layout *layout;
 
     struct sb_renumbering numbers;
-    bool resumed;     /* the rows that a killed run moved are at their places */
-    bool under_way;   /* there is a row that says so, right or not */
+    bool resumed;     /* the rows that a killed run moved are in their places */
+    bool under_way;   /* there is a config row for it, valid or not */
     uint32_t emptied; /* of the old shards, those from this one on are empty */
 
     struct sb_mover_file *fetched;
@@ -43,7 +43,7 @@ static enum sb_code fetch(struct reshard *work, const struct sb_mover_file *from
                                              FETCH_MOST, count, err);
 }
 
-/* Is the file, in a new shard, where the layout wants it? */
+/* Is the file in its final place, in a new shard? */
 static bool was_moved(const struct sb_renumbering *numbers, const struct sb_mover_file *file,
                       const struct sb_shard_place *place)
 {
@@ -52,7 +52,7 @@ static bool was_moved(const struct sb_renumbering *numbers, const struct sb_move
            file->offset == place->offset;
 }
 
-/* Lays all files out, and finds whether a run that was killed can be gone on with. */
+/* Lays all files out, and decides whether a killed run can be continued. */
 static enum sb_code lay_out(struct reshard *work, struct sb_error *err)
 {
     const struct sb_mover_file *after = NULL;
@@ -79,7 +79,7 @@ static enum sb_code lay_out(struct reshard *work, struct sb_error *err)
     }
 }
 
-/* Where new shards begin: as the run did that was killed, or behind all that stand. */
+/* Decides where new shards begin: as the killed run did, or after all existing ones. */
 static enum sb_code choose_numbers(struct reshard *work, struct sb_error *err)
 {
     uint32_t existing = sb_mover_shard_count(work->mover);
@@ -118,7 +118,7 @@ static enum sb_code plan(struct reshard *work, struct sb_error *err)
     return code ? code : choose_numbers(work, err);
 }
 
-/* Files are moved out of these shards, or they are cut. */
+/* Are files moved out of this shard, or is it cut? */
 static bool is_changed(const struct reshard *work, uint32_t shard)
 {
     return shard >= work->numbers.from ||
@@ -136,9 +136,9 @@ static enum sb_code need_permission(struct reshard *work, struct sb_error *err)
     return code;
 }
 
-/* Shards of which files were moved away give their space back. */
-static enum sb_code give_back(struct reshard *work, const struct sb_mover_file *first,
-                              struct sb_error *err)
+/* Cuts shards that files were moved out of. */
+static enum sb_code cut_emptied(struct reshard *work, const struct sb_mover_file *first,
+                                struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
@@ -147,8 +147,10 @@ static enum sb_code give_back(struct reshard *work, const struct sb_mover_file *
     return code ? code : sb_mover_shorten(work->mover, first->shard, first->offset, err);
 }
 
-/* Moves the files that wait: in the order of their addresses, so that rows of them are copied as
- * one. */
+/*
+ * Moves the files of the batch, in the order of their addresses, so that adjacent ones are copied
+ * as one.
+ */
 static enum sb_code move_batch(struct reshard *work, struct sb_error *err)
 {
     const struct sb_mover_file *first = NULL;
@@ -167,7 +169,7 @@ static enum sb_code move_batch(struct reshard *work, struct sb_error *err)
     if (code == SB_OK)
         code = sb_mover_commit(work->mover, err);
     if (code == SB_OK && first)
-        code = give_back(work, first, err);
+        code = cut_emptied(work, first, err);
     work->waiting = 0;
     work->waiting_bytes = 0;
     return code;
@@ -191,9 +193,9 @@ static enum sb_code add_to_batch(struct reshard *work, const struct sb_mover_fil
     return code;
 }
 
-/* An empty file may lie anywhere in the shards that will be. */
-static bool lies_well(const struct reshard *work, const struct sb_mover_file *file,
-                      const struct sb_shard_place *to)
+/* An empty file may be anywhere in the final shards. */
+static bool is_well_placed(const struct reshard *work, const struct sb_mover_file *file,
+                           const struct sb_shard_place *to)
 {
     if (file->size > 0)
         return file->shard == to->shard && file->offset == to->offset;
@@ -202,7 +204,7 @@ static bool lies_well(const struct reshard *work, const struct sb_mover_file *fi
     return file->shard == to->shard && file->offset == 0;
 }
 
-/* The place at which a file is to be until shards are renumbered. */
+/* The place of a file until shards are renumbered. */
 static struct sb_shard_place place_now(const struct reshard *work, const struct sb_mover_file *file,
                                        struct sb_shard_place place)
 {
@@ -214,8 +216,8 @@ static struct sb_shard_place place_now(const struct reshard *work, const struct 
 }
 
 /*
- * From the last file to the first that stays: so the free space that is needed is that of a batch,
- * and the files keep their order throughout.
+ * From the last file to the first that stays: so the free space that is needed is that of one
+ * batch, and the files always keep their order.
  */
 static enum sb_code move_files(struct reshard *work, struct sb_error *err)
 {
@@ -234,7 +236,7 @@ static enum sb_code move_files(struct reshard *work, struct sb_error *err)
             if (file->size > 0 && place.shard < work->numbers.from)
                 return move_batch(work, err);
             to = place_now(work, file, place);
-            if (!lies_well(work, file, &to))
+            if (!is_well_placed(work, file, &to))
                 code = add_to_batch(work, file, &to, err);
         }
         if (code)
@@ -246,8 +248,10 @@ static enum sb_code move_files(struct reshard *work, struct sb_error *err)
     }
 }
 
-/* What lies behind the files, in shards that stay and in new ones: files may have been removed
- * there since a run was killed. */
+/*
+ * Cuts off what is after the files, in shards that stay and in new ones: files may have been
+ * removed there since a run was killed.
+ */
 static enum sb_code cut_ends(struct reshard *work, struct sb_error *err)
 {
     uint32_t count = sb_shard_layout_count(work->layout), shard;
@@ -268,7 +272,7 @@ static enum sb_code rearrange(struct reshard *work, struct sb_error *err)
 
     if (code == SB_OK)
         code = sb_renumbering_begin(work->mover, &work->numbers, work->options->shard_size, err);
-    /* Also where they stand: a killed run may have made them without recording it. */
+    /* Also if they exist: a killed run may have made them without recording it. */
     if (code == SB_OK)
         code = sb_mover_add_shards(work->mover, wanted > existing ? wanted - existing : 0, err);
     if (code == SB_OK)
@@ -278,7 +282,7 @@ static enum sb_code rearrange(struct reshard *work, struct sb_error *err)
     return code ? code : sb_renumbering_finish(work->mover, &work->numbers, made, err);
 }
 
-/* Is every shard as it is wanted, and none too many? */
+/* Does every shard conform, and is there none too many? */
 static bool conforms(const struct reshard *work)
 {
     uint32_t existing = sb_mover_shard_count(work->mover);

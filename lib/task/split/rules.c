@@ -15,23 +15,23 @@
 #include <string.h>
 
 struct sb_split_fill {
-    bool by_size;   /* bytes of a part, else how many parts there are: */
-    int64_t amount; /* set by the caller, the rest is zeroed */
+    bool by_size;   /* parts have a limit of bytes; else their number is fixed: */
+    int64_t amount; /* set by the caller; the rest is zero */
 
-    int64_t at_hand;                  /* the part that is filled, */
-    int64_t bytes, units;             /* what is in it, */
-    int64_t bytes_ahead, units_ahead; /* and what was not in those before it */
-    bool by_number;                   /* there are no bytes to divide, but units */
+    int64_t at_hand;                  /* the part that is being filled */
+    int64_t bytes, units;             /* its contents so far */
+    int64_t bytes_ahead, units_ahead; /* and all that earlier parts do not have */
+    bool by_number;                   /* divide the number of units, because they have no bytes */
 };
 
-/* Ratios that add up to 1 but for this are meant to. */
+/* Ratios whose sum differs from 1 by no more are meant to add up to 1. */
 #define RATIO_SLACK 1e-9
 
 struct sb_split_rules {
     const struct sb_split_scheme *scheme;
     struct sb_archive *archive;
     int64_t parts;
-    struct sb_buf name; /* given out */
+    struct sb_buf name; /* returned */
 
     sqlite3 *db;
     sqlite3_stmt *find_part;
@@ -40,19 +40,17 @@ struct sb_split_rules {
 
     struct sb_split_fill fill; /* by size */
 
-    /* By directory: the last one */
+    /* By directory: the last one. */
     struct sb_buf top;
     int64_t top_part;
 
-    /* By lists: names in them, and those that came */
+    /* By lists: names in them, and those that occurred. */
     int64_t listed, found;
 
-    struct sb_split_units *units; /* that were chosen for; NULL where each file is one */
+    struct sb_split_units *units; /* that have a part; NULL if each file is a unit */
 };
 
-/* Names of parts */
-
-/* What there is to divide, where parts are to be alike. */
+/* Measures what is to be divided into equal parts. */
 static enum sb_code split_fill_measure(struct sb_split_fill *fill, enum sb_split_unit unit,
                                        struct sb_archive *archive, struct sb_error *err)
 {
@@ -70,9 +68,8 @@ static enum sb_code split_fill_measure(struct sb_split_fill *fill, enum sb_split
 }
 
 /*
- * Is the part at hand nearer to its share without this unit? Its share is an equal one of all that
- * the parts before it have left; and one for each part that is yet to come is kept where there are
- * enough.
+ * Is the current part nearer to its share without this unit? Its share is an equal part of all that
+ * earlier parts have left; one unit is reserved for each later part if there are enough.
  */
 static bool share_is_full(const struct sb_split_fill *fill, int64_t size)
 {
@@ -93,7 +90,7 @@ static bool is_full(const struct sb_split_fill *fill, int64_t size)
     return fill->at_hand + 1 < fill->amount && share_is_full(fill, size);
 }
 
-/* The part of the next unit, of so many bytes. */
+/* The part of the next unit, of `size` bytes. */
 static int64_t split_fill_next(struct sb_split_fill *fill, int64_t size)
 {
     if (fill->by_number)
@@ -189,8 +186,6 @@ int64_t sb_split_rules_parts(const struct sb_split_rules *rules)
     return rules->parts;
 }
 
-/* By size */
-
 static int64_t choose_by_size(struct sb_split_rules *rules, const struct sb_entry *entry)
 {
     int64_t part = entry->type == SB_DIR ? 0 : split_fill_next(&rules->fill, entry->size);
@@ -199,8 +194,6 @@ static int64_t choose_by_size(struct sb_split_rules *rules, const struct sb_entr
         rules->parts = part + 1;
     return part;
 }
-
-/* By ratio */
 
 static enum sb_code choose_by_ratio(const struct sb_split_rules *rules,
                                     const struct sb_entry *entry, int64_t *part)
@@ -218,8 +211,6 @@ static enum sb_code choose_by_ratio(const struct sb_split_rules *rules,
     *part = (int64_t)scheme->share_count - 1;
     return sum > 1 - RATIO_SLACK ? SB_OK : SB_END;
 }
-
-/* By lists */
 
 static enum sb_code add_listed(struct sb_split_rules *rules, sqlite3_stmt *add,
                                const struct sb_split_share *share, int64_t part,
@@ -335,8 +326,6 @@ enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, const struct sb
     return code;
 }
 
-/* By directory */
-
 static enum sb_code choose_by_top(struct sb_split_rules *rules, const struct sb_entry *entry,
                                   int64_t *part, struct sb_error *err)
 {
@@ -356,8 +345,6 @@ static enum sb_code choose_by_top(struct sb_split_rules *rules, const struct sb_
     rules->top_part = *part;
     return code;
 }
-
-/* Choosing */
 
 static enum sb_code choose(struct sb_split_rules *rules, const struct sb_entry *entry,
                            int64_t *part, struct sb_error *err)
@@ -394,7 +381,7 @@ static enum sb_code choose_or_rest(struct sb_split_rules *rules, const struct sb
     return SB_END;
 }
 
-/* The first file of a unit decides, as if it were all of it. */
+/* The first file of a unit decides, with the size of the whole unit. */
 static enum sb_code choose_unit(struct sb_split_rules *rules, const char *name, size_t size,
                                 int64_t *part, struct sb_error *err)
 {
@@ -438,7 +425,7 @@ static enum sb_code open_tables(struct sb_split_rules *rules, const char *beside
                      {&rules->find_listed, "SELECT part FROM listed WHERE path = ?1"});
 }
 
-/* Parts that are there whatever comes. */
+/* Parts that exist in any case. */
 static enum sb_code begin(struct sb_split_rules *rules, struct sb_archive *archive,
                           struct sb_error *err)
 {

@@ -11,7 +11,7 @@ struct sb_shard_layout {
     int64_t *bytes; /* of each shard */
     uint32_t count;
     size_t capacity;
-    uint32_t kept; /* counts once `moved` is set: the shards before the first file that moves */
+    uint32_t kept; /* valid once `moved` is set: the shards before the first file that moves */
     bool moved;
 };
 

@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 
 struct sb_split_link_options {
-    struct sb_archive *whole; /* that the plan is of; not adopted */
-    struct sb_shards *shards; /* its */
+    struct sb_archive *whole; /* of the plan; not adopted */
+    struct sb_shards *shards; /* of whole */
     const char *output;
     enum sb_link_kind kind;
     struct sb_writer_options writer;
@@ -34,8 +34,8 @@ struct split {
     struct sb_split_rules *rules;
     struct sb_split_plan *plan;
     struct sb_split_totals totals;
-    struct sb_shards *shards; /* to be linked to */
-    struct sb_buf output;     /* of the part at hand */
+    struct sb_shards *shards; /* the link targets */
+    struct sb_buf output;     /* of the current part */
     const char *name;
     int64_t bytes_done, files_done; /* in the parts before it */
 };
@@ -52,7 +52,7 @@ struct view {
     struct sb_tally *tally;
 };
 
-/* As those of a catalog (store/catalog.c): reading does without `parent`. */
+/* As those of a catalog (store/catalog.c): reading does not need `parent`. */
 static const char tables[] =
     "CREATE TABLE files (path TEXT NOT NULL, shard INTEGER, offset INTEGER, size INTEGER,"
     " crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER);"
@@ -86,7 +86,7 @@ static enum sb_code add_to_view(void *context, const struct sb_entry *entry, str
     return sb_tally_file(view->tally, entry->path, entry->path_size, 1, entry->size, err);
 }
 
-/* Derived (archive.h) from whole, that the plan is of. beside: see sb_temp_directory. */
+/* Derived (archive.h) from whole, the archive of the plan. beside: see sb_temp_directory. */
 static enum sb_code split_view_open(struct sb_archive **out, struct sb_split_plan *plan,
                                     int64_t part, struct sb_archive *whole, const char *beside,
                                     struct sb_error *err)
@@ -137,9 +137,9 @@ static enum sb_code commit(const struct link *link, const struct sb_split_plan *
 }
 
 /*
- * Links those shards that the part has bytes in. The part is whole and on disk at SB_OK; SB_CHANGED
- * when another process changed the archive since the plan was made, so that bytes may lie
- * elsewhere.
+ * Links the shards that the part has bytes in. At SB_OK the part is complete and on disk;
+ * SB_CHANGED if another process changed the archive since the plan was made, so that bytes may have
+ * moved.
  */
 static enum sb_code split_link(struct sb_split_plan *plan, int64_t part,
                                const struct sb_split_link_options *options, struct sb_error *err)
@@ -184,8 +184,6 @@ static void lose(void *context, const char *name, unsigned properties)
         convert->lost(convert->transfer.context, name, properties);
 }
 
-/* Names of outputs */
-
 static enum sb_code name_output(struct split *split, int64_t part, struct sb_error *err)
 {
     enum sb_code code = sb_split_rules_name(split->rules, part, &split->name, err);
@@ -204,7 +202,10 @@ static bool exists(const char *path, const char *suffix)
     return there;
 }
 
-/* Shards that a killed run left are known by the index beside them; its writer deals with them. */
+/*
+ * Shards that a killed run left are recognised by the index beside them; its writer deals with
+ * them.
+ */
 static bool output_exists(const struct split *split)
 {
     const char *path = split->output.data;
@@ -216,7 +217,7 @@ static bool output_exists(const struct split *split)
             (exists(path, "-shard-00000") && !exists(path, SB_NEW_SUFFIX)));
 }
 
-/* A part that is kept may be whole but for what its run, when it was killed, left to the next. */
+/* A part that is kept may lack what its killed run left to the next one. */
 static enum sb_code keep_part(const struct split *split, struct sb_error *err)
 {
     const char *path = split->output.data;
@@ -256,7 +257,7 @@ static enum sb_code check_outputs(struct split *split, struct sb_error *err)
     return code;
 }
 
-/* A path in the directory of the parts, or where those begin to differ. */
+/* A path in the directory of the parts, or where their paths begin to differ. */
 static enum sb_code name_place(const char *output, struct sb_buf *out, struct sb_error *err)
 {
     const char *place = strstr(output, SB_SPLIT_PLACE);
@@ -264,8 +265,6 @@ static enum sb_code name_place(const char *output, struct sb_buf *out, struct sb
 
     return sb_buf_set(out, output, size) || sb_buf_add_char(out, '_') ? sb_fail_memory(err) : SB_OK;
 }
-
-/* Parts */
 
 static enum sb_code convert(struct split *split, struct sb_archive *view,
                             struct sb_convert_result *done, struct sb_error *err)

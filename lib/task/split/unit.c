@@ -36,7 +36,7 @@ size_t sb_split_unit_size(enum sb_split_unit unit, const char *path, size_t size
     return size;
 }
 
-/* A key by its file's name: that which is there. */
+/* Completes a key to the name of its existing file. */
 static enum sb_code complete(struct sb_archive *archive, struct sb_buf *name, struct sb_error *err)
 {
     static const char *const suffixes[] = {"", ".npy", ".pkl"};
@@ -57,7 +57,7 @@ static enum sb_code complete(struct sb_archive *archive, struct sb_buf *name, st
     return SB_OK;
 }
 
-/* A sample by its stem, where there is no file of that name. */
+/* Completes a sample's stem, if there is no file of that name. */
 static enum sb_code complete_sample(struct sb_archive *archive, struct sb_buf *name,
                                     struct sb_error *err)
 {
@@ -109,7 +109,7 @@ enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const 
     return code;
 }
 
-/* Also of links, and of rows that cannot be used: they are dealt out as well. */
+/* Includes links, and rows that cannot be used: they are distributed as well. */
 static enum sb_code count_samples(struct sb_archive *archive, int64_t *count, struct sb_error *err)
 {
     struct sb_seen *seen;
@@ -155,12 +155,13 @@ struct sb_split_units {
     sqlite3 *db;
     sqlite3_stmt *find, *add;
     sqlite3_stmt *sum;  /* of samples: in the archive's database */
-    struct sb_buf last; /* as most files have the unit of the one before */
+    struct sb_buf last; /* because most files have the unit of the previous one */
     int64_t last_part;
 };
 
-/* From the name of a sample, which ends in its dot, to what comes behind that dot: the next
- * character is a slash. What has a slash behind the name is in a directory, and another sample's.
+/*
+ * From the name of a sample, which ends with its dot, to the first name after that dot with a
+ * slash: a name with a slash after the dot is in a directory, and belongs to another sample.
  */
 static const char sum_sample[] =
     "SELECT count(*), sum(iif(typeof(size) = 'integer' AND size > 0, size, 0)) FROM main.files"
