@@ -36,14 +36,15 @@ static const char *const synopsis[] = {
 
 static const struct option options[] = {
     OPTION_TEXT('C', "directory", struct settings, directory, "DIR",
-                "compare with DIR, or with the container of that name (default: .)", OPERAND_FILE),
+                "compare with DIR or another container (default: .)", OPERAND_FILE),
     OPTION_FLAG('Q', "quick", struct settings, quick, "do not read bytes or targets of links"),
     OPTION_FLAG(0, "json", struct settings, json, "print each difference as a line of JSON"),
     OPTION_THREADS(struct settings, "threads that read"),
+    OPTION_MORE("Input"),
     OPTION_BWLIMIT,
     OPTION_FROM,
     OPTION_ICONV,
-    OPTIONS_BAG("", struct settings, opening.bag),
+    OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,
 };
 
@@ -370,8 +371,10 @@ const struct command diff_command = {
     .name = "diff",
     .summary = "compare an archive with a directory or another archive",
     .synopsis = synopsis,
+    .examples = {"shardbox diff -C /data/train train.barecat",
+                 "shardbox diff -Q -C old.barecat new.barecat"},
     .options = options,
-    .notes = "Exit status: 0 the same, 1 different, 2 error.",
+    .exit_status = "0 the same, 1 different, 2 error",
     .operands = OPERAND_ARCHIVE_PATHS,
     .settings_size = sizeof(struct settings),
     .needs_archive = true,

@@ -138,7 +138,7 @@ static int print_help_of(const char *name)
 
     if (!command)
         return complain_of_command(name);
-    options_print_help(command);
+    options_print_help(command, false);
     return STATUS_CLEAN;
 }
 

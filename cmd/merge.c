@@ -36,6 +36,7 @@ struct settings {
 };
 
 static const struct option options[] = {
+    OPTION_GROUP("Output"),
     OPTION_TEXT('o', "output", struct settings, output, "ARCHIVE", "the archive to be made",
                 OPERAND_ARCHIVE),
     OPTION_FLAG(0, "append", struct settings, append, "add to an archive that exists"),
@@ -43,18 +44,22 @@ static const struct option options[] = {
     OPTION_TEXT(0, "prefix", struct settings, prefix, "DIR", "put everything below DIR",
                 OPERAND_ANY),
     OPTION_FLAG(0, "as-subdirs", struct settings, as_subdirs,
-                "put each INPUT below a directory that is called like it, without its suffix"),
+                "put each INPUT into a directory of its name"),
     OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", sb_duplicate_words,
-                  "of a name that several have: take the first or the last, or give up (error)"),
+                  "which of several with one name is taken"),
     OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
-                "begin a new shard before one passes SIZE (kept for later appends)"),
-    OPTION_ICONV,
+                "begin a new shard before one passes SIZE"),
+    OPTION_GROUP("What is taken"),
     OPTIONS_FILTER(struct settings, "take"),
-    OPTIONS_REPORT(struct settings),
-    OPTION_THREADS(struct settings, "threads to use"),
-    OPTION_BWLIMIT,
+    OPTION_MORE("What is taken"),
+    OPTION_ICONV,
+    OPTION_GROUP("Reports"),
     OPTION_FLAG('n', "dry-run", struct settings, dry_run,
                 "write nothing; name what several have, and under -v what would be stored"),
+    OPTIONS_REPORT(struct settings),
+    OPTION_GROUP("Speed"),
+    OPTION_THREADS(struct settings, "threads to use"),
+    OPTION_BWLIMIT,
     OPTION_END,
 };
 
@@ -201,12 +206,13 @@ const struct command merge_command = {
     .name = "merge",
     .summary = "make one archive of several archives, tars, zips, bags and directories",
     .synopsis = synopsis,
+    .examples = {"shardbox merge -o all.barecat day1.barecat day2.tar.gz",
+                 "shardbox merge --as-subdirs -o all.barecat train.zip val.zip"},
     .options = options,
+    .exit_status = "0 all was merged, 1 in part or damaged, 2 error",
     .notes =
         "INPUT is an archive, a directory, a tar or cpio (also compressed), a zip or a bag; '-' "
-        "is standard input.\n"
-        "Exit status: 0 all was merged, 1 in part or damaged, 2 error: the archive is as it "
-        "was.",
+        "is standard input.",
     .operands = OPERAND_FILE,
     .settings_size = sizeof(struct settings),
     .run = run,

@@ -18,7 +18,7 @@ struct settings {
 
 static const struct option options[] = {
     OPTION_FLAG('T', "no-target-directory", struct settings, no_target_directory,
-                "DEST is the new name, also where it is a directory"),
+                "DEST is the new name, also of a directory"),
     OPTION_FLAG('f', "force", struct settings, force, "replace files that have the new names"),
     OPTION_FLAG(0, "no-clobber", struct settings, no_clobber,
                 "pass over what would replace a file"),
@@ -100,8 +100,10 @@ const struct command mv_command = {
     .name = "mv",
     .summary = "rename files and directories of an archive",
     .synopsis = synopsis,
+    .examples = {"shardbox mv train.barecat old.txt new.txt",
+                 "shardbox mv train.barecat a.jpg b.jpg images"},
     .options = options,
-    .notes = "Exit status: 0 done, 2 error: nothing was moved.",
+    .exit_status = "0 done, 2 error: nothing was moved",
     .operands = OPERAND_ARCHIVE_PATHS,
     .settings_size = sizeof(struct settings),
     .needs_archive = true,

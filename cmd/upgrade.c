@@ -23,7 +23,7 @@ struct settings {
 
 static const struct option options[] = {
     OPTION_FLAG(0, "checksums", struct settings, checksums,
-                "compute the checksums that are absent, by reading the files"),
+                "compute absent checksums, by reading the files"),
     OPTION_FLAG('n', "dry-run", struct settings, dry_run, "say what would be done, and do nothing"),
     OPTION_THREADS(struct settings, "read with N threads"),
     OPTION_BWLIMIT,
@@ -135,8 +135,9 @@ const struct command upgrade_command = {
     .name = "upgrade",
     .summary = "bring an archive's index to the present schema, and repair it",
     .synopsis = synopsis,
+    .examples = {"shardbox upgrade -n train.barecat", "shardbox upgrade --checksums train.barecat"},
     .options = options,
-    .notes = "Exit status: 0 done or nothing to do, 1 done in part, 2 error.",
+    .exit_status = "0 done or nothing to do, 1 done in part, 2 error",
     .operands = OPERAND_ARCHIVE,
     .settings_size = sizeof(struct settings),
     .needs_archive = true,

@@ -8,67 +8,67 @@ _shardbox_table() {
     options='' first=none others=none
     case $1 in
     pack)
-        options='-C --directory= -T --files-from= -0 --null --no-recursion --append -u --update --duplicates= --part= -f --force --shard-size= --checkpoint= --resume --seal --include= --exclude= --exclude-from= -L --dereference -x --one-file-system --prefix= --strip-components= --iconv= --stdin-name= --compress= --level= --order= -j --threads= --bwlimit= --strict --report= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= -T --files-from= -0 --null --include= --exclude= -L --dereference -x --one-file-system --prefix= --exclude-from= --no-recursion --strip-components= --iconv= --stdin-name= --append -u --update --duplicates= -f --force --shard-size= --order= --compress= --level= --seal --checkpoint= --resume -j --threads= --part= --bwlimit= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=file
         ;;
     unpack)
-        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --no-check --decompress --decompress-all --max-size= --report= --from= --iconv= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--include= --exclude= --strip-components= --decompress --no-check -C --directory= --existing= -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --report= -j --threads= --bwlimit= --decompress-all --max-size= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= --iconv= -f --force --append --part= --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --decompress-all --compress= --method= --sparse --level= --shard-size= --frame= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= --checkpoint= --resume --existing= -p --preserve --no-same-owner --numeric-owner --max-size= --no-check --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--from= --to= --wrap -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= --decompress -j --threads= --part= --bwlimit= --iconv= --no-checksum --compress= --level= --method= --sparse --checkpoint= --resume --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     diff)
-        options='-C --directory= -Q --quick --json -j --threads= --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= -Q --quick --json -j --threads= --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --batch --range= --order= --frame= --part= --no-check --decompress --decompress-all --max-size= --from= --iconv= -j --threads= --bwlimit= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= --samples --array= --raw --npy -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-T --files-from= -0 --null --range= --order= --part= --frame= --decompress --npy --raw --decompress-all --batch --samples --array= --sample= --shuffle --seed= --find --replace --forever --keys= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= --from= --iconv= --max-size= --no-check -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     ls)
-        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --rsync-list -0 --null --at= --json --count --samples --records= --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= -j --threads= --array= --bwlimit= --from= --iconv= --help -q --quiet -v --verbose --progress --no-progress'
+        options='-R --recursive -d --directory --tree --records= --samples --array= --shards --count -l --long -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json -a --all -A --almost-all --at= --rsync-list -0 --null --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     find)
-        options='-0 --null --type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= --sort= -T --files-from= --missing --printf= --json --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= -T --files-from= --missing -0 --null --sort= --printf= --json --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     du)
-        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --compression= --dictionary= --limits= --layout= --samples -j --threads= --array= --bwlimit= --from= --iconv= --help -q --quiet -v --verbose --progress --no-progress'
+        options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --array= -h --human-readable --sort= --json --export= -j --threads= --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     verify)
-        options='-Q --quick --strict --present -j --threads= --bwlimit= --json --report= --prom= --max-size= --from= --iconv= --repair-from= --repair-prefix= -n --dry-run --subset= --part= --shards= --max-time= --state= --max-age= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair-from= --repair-prefix= -n --dry-run -j --threads= --bwlimit= --max-size= --from= --iconv= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     rm)
-        options='-r --recursive -T --files-from= -0 --null --include= --exclude= -n --dry-run -f --force -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-r --recursive -T --files-from= -0 --null --include= --exclude= -f --force -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     mv)
-        options='-T --no-target-directory -f --force --no-clobber -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-T --no-target-directory -f --force --no-clobber -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     defrag)
-        options='--quick --max-time= --keep-through= --shards= -f --force --follow -n --dry-run -h --human-readable --bwlimit= --json --help -q --quiet -v --verbose --progress --no-progress'
+        options='--quick --max-time= --keep-through= --shards= -n --dry-run -f --force --follow --bwlimit= -h --human-readable --json -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     split)
-        options='-o --output= --parts= --size= --count= --ratio= --seed= --by-list= --samples -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --follow -f --force --skip-existing -j --threads= --bwlimit= -n --dry-run --json --from= --iconv= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--parts= --size= --count= --ratio= --by-list= --by-dir --rest= --samples --shard-size= -o --output= --to= --symlink -f --force --skip-existing -n --dry-run --json --seed= -0 --null --absolute --follow --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= -j --threads= --bwlimit= --from= --iconv= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     merge)
-        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --iconv= --include= --exclude= --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --iconv= -n --dry-run --strict --report= -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     merge-symlink)
-        options='-o --output= -f --force --append --absolute --hardlink --reflink --prefix= --as-subdirs --duplicates= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-o --output= -f --force --append --prefix= --as-subdirs --duplicates= -n --dry-run --absolute --hardlink --reflink -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     upgrade)
-        options='--checksums -n --dry-run -j --threads= --bwlimit= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--checksums -n --dry-run -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     help) first="words:$_shardbox_commands" ;;
@@ -81,52 +81,56 @@ _shardbox_value() {
     case $1:$2 in
     pack:--directory | pack:-C) wanted='directory' ;;
     pack:--files-from | pack:-T) wanted='file' ;;
-    pack:--duplicates) wanted='words:error first last' ;;
-    pack:--part) wanted='none' ;;
-    pack:--shard-size) wanted='any' ;;
-    pack:--checkpoint) wanted='any' ;;
     pack:--include) wanted='any' ;;
     pack:--exclude) wanted='any' ;;
-    pack:--exclude-from) wanted='file' ;;
     pack:--prefix) wanted='any' ;;
+    pack:--exclude-from) wanted='file' ;;
     pack:--strip-components) wanted='any' ;;
     pack:--iconv) wanted='any' ;;
     pack:--stdin-name) wanted='any' ;;
+    pack:--duplicates) wanted='words:error first last' ;;
+    pack:--shard-size) wanted='any' ;;
+    pack:--order) wanted='words:path input inode' ;;
     pack:--compress) wanted='words:gz bz2 xz zst' ;;
     pack:--level) wanted='any' ;;
-    pack:--order) wanted='words:path input inode' ;;
+    pack:--checkpoint) wanted='any' ;;
     pack:--threads | pack:-j) wanted='any' ;;
+    pack:--part) wanted='none' ;;
     pack:--bwlimit) wanted='any' ;;
     pack:--report) wanted='file' ;;
-    unpack:--directory | unpack:-C) wanted='directory' ;;
-    unpack:--existing) wanted='words:fail skip replace newer' ;;
     unpack:--include) wanted='any' ;;
     unpack:--exclude) wanted='any' ;;
     unpack:--strip-components) wanted='any' ;;
-    unpack:--max-size) wanted='any' ;;
+    unpack:--directory | unpack:-C) wanted='directory' ;;
+    unpack:--existing) wanted='words:fail skip replace newer' ;;
     unpack:--report) wanted='file' ;;
+    unpack:--threads | unpack:-j) wanted='any' ;;
+    unpack:--bwlimit) wanted='any' ;;
+    unpack:--max-size) wanted='any' ;;
     unpack:--from) wanted='any' ;;
     unpack:--iconv) wanted='any' ;;
     unpack:--compression) wanted='words:auto none zstd' ;;
     unpack:--dictionary) wanted='file' ;;
     unpack:--limits) wanted='words:auto tail separate' ;;
     unpack:--layout) wanted='words:concatenated interleaved' ;;
-    unpack:--threads | unpack:-j) wanted='any' ;;
-    unpack:--bwlimit) wanted='any' ;;
     convert:--from) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.lz tar.Z tgz tbz2 txz tzst cpio zip bag bagz syrah syr cache torchcachex extents' ;;
     convert:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' ;;
-    convert:--iconv) wanted='any' ;;
-    convert:--part) wanted='none' ;;
+    convert:--existing) wanted='words:fail skip replace newer' ;;
+    convert:--duplicates) wanted='words:error first last' ;;
+    convert:--shard-size) wanted='any' ;;
     convert:--prefix) wanted='any' ;;
     convert:--strip-components) wanted='any' ;;
     convert:--include) wanted='any' ;;
     convert:--exclude) wanted='any' ;;
-    convert:--duplicates) wanted='words:error first last' ;;
+    convert:--threads | convert:-j) wanted='any' ;;
+    convert:--part) wanted='none' ;;
+    convert:--bwlimit) wanted='any' ;;
+    convert:--iconv) wanted='any' ;;
     convert:--compress) wanted='words:gz bz2 xz zst' ;;
-    convert:--method) wanted='words:store deflate' ;;
     convert:--level) wanted='any' ;;
-    convert:--shard-size) wanted='any' ;;
-    convert:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
+    convert:--method) wanted='words:store deflate' ;;
+    convert:--checkpoint) wanted='any' ;;
+    convert:--max-size) wanted='any' ;;
     convert:--records) wanted='none' ;;
     convert:--files-from | convert:-T) wanted='file' ;;
     convert:--compression) wanted='words:auto none zstd' ;;
@@ -137,21 +141,17 @@ _shardbox_value() {
     convert:--from-dictionary) wanted='file' ;;
     convert:--from-limits) wanted='words:auto tail separate' ;;
     convert:--from-layout) wanted='words:concatenated interleaved' ;;
-    convert:--train-dictionary) wanted='any' ;;
-    convert:--count) wanted='any' ;;
+    convert:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
     convert:--name-format) wanted='any' ;;
     convert:--keys) wanted='file' ;;
+    convert:--count) wanted='any' ;;
+    convert:--train-dictionary) wanted='any' ;;
     convert:--array) wanted='any' ;;
     convert:--dtype) wanted='words:bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 float128 str' ;;
     convert:--segment-size) wanted='any' ;;
     convert:--key-prefix) wanted='any' ;;
     convert:--sequence) wanted='words:tuple list' ;;
-    convert:--checkpoint) wanted='any' ;;
-    convert:--existing) wanted='words:fail skip replace newer' ;;
-    convert:--max-size) wanted='any' ;;
     convert:--report) wanted='file' ;;
-    convert:--threads | convert:-j) wanted='any' ;;
-    convert:--bwlimit) wanted='any' ;;
     diff:--directory | diff:-C) wanted='file' ;;
     diff:--threads | diff:-j) wanted='any' ;;
     diff:--bwlimit) wanted='any' ;;
@@ -164,26 +164,27 @@ _shardbox_value() {
     cat:--files-from | cat:-T) wanted='file' ;;
     cat:--range) wanted='none' ;;
     cat:--order) wanted='words:input address' ;;
-    cat:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
     cat:--part) wanted='none' ;;
-    cat:--max-size) wanted='any' ;;
-    cat:--from) wanted='any' ;;
-    cat:--iconv) wanted='any' ;;
-    cat:--threads | cat:-j) wanted='any' ;;
-    cat:--bwlimit) wanted='any' ;;
+    cat:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
+    cat:--array) wanted='any' ;;
     cat:--sample) wanted='any' ;;
     cat:--seed) wanted='any' ;;
-    cat:--keys) wanted='file' ;;
     cat:--find=) wanted='any' ;;
+    cat:--keys) wanted='file' ;;
     cat:--compression) wanted='words:auto none zstd' ;;
     cat:--dictionary) wanted='file' ;;
     cat:--limits) wanted='words:auto tail separate' ;;
     cat:--layout) wanted='words:concatenated interleaved' ;;
-    cat:--array) wanted='any' ;;
+    cat:--threads | cat:-j) wanted='any' ;;
+    cat:--bwlimit) wanted='any' ;;
+    cat:--from) wanted='any' ;;
+    cat:--iconv) wanted='any' ;;
+    cat:--max-size) wanted='any' ;;
+    ls:--records) wanted='none' ;;
+    ls:--array) wanted='any' ;;
     ls:--sort) wanted='words:name size time address' ;;
     ls:--color=) wanted='words:auto always never' ;;
     ls:--at) wanted='any' ;;
-    ls:--records) wanted='none' ;;
     ls:--find=) wanted='any' ;;
     ls:--find-all=) wanted='any' ;;
     ls:--files-from | ls:-T) wanted='file' ;;
@@ -191,11 +192,10 @@ _shardbox_value() {
     ls:--dictionary) wanted='file' ;;
     ls:--limits) wanted='words:auto tail separate' ;;
     ls:--layout) wanted='words:concatenated interleaved' ;;
-    ls:--threads | ls:-j) wanted='any' ;;
-    ls:--array) wanted='any' ;;
-    ls:--bwlimit) wanted='any' ;;
     ls:--from) wanted='any' ;;
     ls:--iconv) wanted='any' ;;
+    ls:--threads | ls:-j) wanted='any' ;;
+    ls:--bwlimit) wanted='any' ;;
     find:--type) wanted='any' ;;
     find:--name) wanted='any' ;;
     find:--path) wanted='any' ;;
@@ -204,8 +204,8 @@ _shardbox_value() {
     find:--max-depth) wanted='any' ;;
     find:--include) wanted='any' ;;
     find:--exclude) wanted='any' ;;
-    find:--sort) wanted='words:path address' ;;
     find:--files-from | find:-T) wanted='file' ;;
+    find:--sort) wanted='words:path address' ;;
     find:--printf) wanted='any' ;;
     find:--bwlimit) wanted='any' ;;
     find:--from) wanted='any' ;;
@@ -215,32 +215,32 @@ _shardbox_value() {
     find:--limits) wanted='words:auto tail separate' ;;
     find:--layout) wanted='words:concatenated interleaved' ;;
     du:--max-depth | du:-d) wanted='any' ;;
+    du:--array) wanted='any' ;;
     du:--sort) wanted='words:name size' ;;
     du:--export) wanted='words:ncdu' ;;
+    du:--threads | du:-j) wanted='any' ;;
+    du:--bwlimit) wanted='any' ;;
+    du:--from) wanted='any' ;;
+    du:--iconv) wanted='any' ;;
     du:--compression) wanted='words:auto none zstd' ;;
     du:--dictionary) wanted='file' ;;
     du:--limits) wanted='words:auto tail separate' ;;
     du:--layout) wanted='words:concatenated interleaved' ;;
-    du:--threads | du:-j) wanted='any' ;;
-    du:--array) wanted='any' ;;
-    du:--bwlimit) wanted='any' ;;
-    du:--from) wanted='any' ;;
-    du:--iconv) wanted='any' ;;
-    verify:--threads | verify:-j) wanted='any' ;;
-    verify:--bwlimit) wanted='any' ;;
-    verify:--report) wanted='file' ;;
-    verify:--prom) wanted='file' ;;
-    verify:--max-size) wanted='any' ;;
-    verify:--from) wanted='any' ;;
-    verify:--iconv) wanted='any' ;;
-    verify:--repair-from) wanted='file' ;;
-    verify:--repair-prefix) wanted='any' ;;
     verify:--subset) wanted='none' ;;
     verify:--part) wanted='none' ;;
     verify:--shards) wanted='none' ;;
     verify:--max-time) wanted='none' ;;
     verify:--state) wanted='file' ;;
     verify:--max-age) wanted='none' ;;
+    verify:--report) wanted='file' ;;
+    verify:--prom) wanted='file' ;;
+    verify:--repair-from) wanted='file' ;;
+    verify:--repair-prefix) wanted='any' ;;
+    verify:--threads | verify:-j) wanted='any' ;;
+    verify:--bwlimit) wanted='any' ;;
+    verify:--max-size) wanted='any' ;;
+    verify:--from) wanted='any' ;;
+    verify:--iconv) wanted='any' ;;
     verify:--compression) wanted='words:auto none zstd' ;;
     verify:--dictionary) wanted='file' ;;
     verify:--limits) wanted='words:auto tail separate' ;;
@@ -256,16 +256,16 @@ _shardbox_value() {
     defrag:--keep-through) wanted='any' ;;
     defrag:--shards) wanted='none' ;;
     defrag:--bwlimit) wanted='any' ;;
-    split:--output | split:-o) wanted='file' ;;
     split:--parts) wanted='any' ;;
     split:--size) wanted='any' ;;
     split:--count) wanted='any' ;;
     split:--ratio) wanted='any' ;;
-    split:--seed) wanted='any' ;;
     split:--by-list) wanted='any' ;;
     split:--rest) wanted='any' ;;
-    split:--to) wanted='words:archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' ;;
     split:--shard-size) wanted='any' ;;
+    split:--output | split:-o) wanted='file' ;;
+    split:--to) wanted='words:archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' ;;
+    split:--seed) wanted='any' ;;
     split:--level) wanted='any' ;;
     split:--records) wanted='none' ;;
     split:--files-from | split:-T) wanted='file' ;;
@@ -285,9 +285,9 @@ _shardbox_value() {
     merge:--prefix) wanted='any' ;;
     merge:--duplicates) wanted='words:error first last' ;;
     merge:--shard-size) wanted='any' ;;
-    merge:--iconv) wanted='any' ;;
     merge:--include) wanted='any' ;;
     merge:--exclude) wanted='any' ;;
+    merge:--iconv) wanted='any' ;;
     merge:--report) wanted='file' ;;
     merge:--threads | merge:-j) wanted='any' ;;
     merge:--bwlimit) wanted='any' ;;

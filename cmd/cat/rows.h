@@ -28,18 +28,18 @@ struct cat_rows_settings {
 /* For a settings struct with a struct cat_rows_settings `field`, and a struct opening. */
 #define OPTIONS_CAT_ROWS(settings, field)                                                          \
     OPTION_INTEGER(0, "sample", settings, field.sample, "N", 0, INT64_MAX,                         \
-                   "of a bag, Syrah file or cache: N of the records, items or keys, at random"),   \
-        OPTION_FLAG(0, "replace", settings, field.replace,                                         \
-                    "--sample may draw one more than once"),                                       \
-        OPTION_FLAG(0, "shuffle", settings, field.shuffle,                                         \
-                    "likewise: all of them, in a random order"),                                   \
+                   "N records, items or keys, at random"),                                         \
+        OPTION_FLAG(0, "shuffle", settings, field.shuffle, "all of them, in a random order"),      \
         OPTION_INTEGER(0, "seed", settings, field.seed, "N", 0, INT64_MAX,                         \
                        "which order that is (default: 0)"),                                        \
+        OPTION_FIND, OPTION_MORE("Records, items and samples"),                                    \
+        OPTION_FLAG(0, "replace", settings, field.replace,                                         \
+                    "--sample may draw one more than once"),                                       \
         OPTION_FLAG(0, "forever", settings, field.forever,                                         \
-                    "likewise: again and again, without end; with --shuffle each time anew"),      \
+                    "again and again, without end; --shuffle each time anew"),                     \
         OPTION_TEXT(0, "keys", settings, field.keys, "BAG",                                        \
-                    "of a bag: records by names, which are the records of BAG", OPERAND_FILE),     \
-        OPTION_FIND, OPTIONS_BAG("", settings, opening.bag)
+                    "records by names, which are the records of BAG", OPERAND_FILE),               \
+        OPTIONS_BAG(settings, opening.bag)
 
 /* What has been asked for besides. */
 struct cat_request {

@@ -24,32 +24,34 @@ struct record_settings {
 
 /* Of bags that become bags, for a settings struct with a struct record_settings `field`. */
 #define OPTIONS_OF_BAGS(settings, field)                                                           \
-    OPTIONS_RECORDS(settings, field.files_from), OPTIONS_BAG("", settings, field.bag),             \
+    OPTION_MORE("Records"), OPTIONS_RECORDS(settings, field.files_from),                           \
+        OPTIONS_BAG(settings, field.bag), OPTION_MORE("Bags that are read, where one is written"), \
         OPTION_CHOICE(0, "from-compression", settings, field.from_bag.compression, "WHAT",         \
-                      compression_words, "the same of what is read, where a bag is written"),      \
-        OPTION_TEXT(0, "from-dictionary", settings, field.from_bag.dictionary, "FILE", "likewise", \
-                    OPERAND_FILE),                                                                 \
+                      compression_words, "how their records are stored"),                          \
+        OPTION_TEXT(0, "from-dictionary", settings, field.from_bag.dictionary, "FILE",             \
+                    "the zstd dictionary of their records", OPERAND_FILE),                         \
         OPTION_CHOICE(0, "from-limits", settings, field.from_bag.limits, "WHERE", limits_words,    \
-                      "likewise"),                                                                 \
+                      "where their limits are"),                                                   \
         OPTION_CHOICE(0, "from-layout", settings, field.from_bag.layout, "HOW", layout_words,      \
-                      "likewise")
+                      "how records lie in their shards")
 
 /* All the others. */
 #define OPTIONS_OF_RECORDS(settings, field)                                                        \
-    OPTION_CHOICE(0, "frame", settings, field.framing, "HOW", sb_framing_words,                    \
-                  "what stands between records on a pipe: of INPUTs where OUTPUT is a container"), \
-        OPTIONS_OF_BAGS(settings, field),                                                          \
-        OPTION_SIZE(0, "train-dictionary", settings, field.train, "SIZE",                          \
-                    "first make the --dictionary, of SIZE bytes, of the records"),                 \
+    OPTIONS_OF_BAGS(settings, field), OPTION_GROUP("Records"),                                     \
+        OPTION_CHOICE(0, "frame", settings, field.framing, "HOW", sb_framing_words,                \
+                      "what stands between records on a pipe"),                                    \
+        OPTION_MORE("Records"),                                                                    \
+        OPTION_TEXT(0, "name-format", settings, field.name_format, "FORMAT",                       \
+                    "names of records that become files (default: %08d)", OPERAND_ANY),            \
+        OPTION_TEXT(0, "keys", settings, field.keys, "BAG",                                        \
+                    "names of records: read from BAG, or written there", OPERAND_FILE),            \
+        OPTION_MORE("Bags"),                                                                       \
         OPTION_INTEGER(0, "count", settings, field.count, "N", 1, INT64_MAX,                       \
                        "of a bag of several shards: N records a shard"),                           \
-        OPTION_TEXT(0, "name-format", settings, field.name_format, "FORMAT",                       \
-                    "what records that become files are called (default: %08d)", OPERAND_ANY),     \
-        OPTION_TEXT(0, "keys", settings, field.keys, "BAG",                                        \
-                    "names of records: read from BAG for files, written there for records",        \
-                    OPERAND_FILE),                                                                 \
+        OPTION_SIZE(0, "train-dictionary", settings, field.train, "SIZE",                          \
+                    "first make the --dictionary, of SIZE bytes"),                                 \
         OPTION_FLAG(0, "limits-only", settings, field.limits_only,                                 \
-                    "make a bag of each shard of ARCHIVE, by a file with its limits")
+                    "make a bag of each shard of ARCHIVE, by its limits")
 
 /* What they must agree with. */
 struct record_use {

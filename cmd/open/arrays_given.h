@@ -9,9 +9,7 @@
 /* May be given several times. */
 #define OPTION_ARRAY                                                                               \
     OPTION_CALL(0, "array", "NAME", array_is_given,                                                \
-                "of a Syrah file, cache or samples: only this array, or file (jpg); may be given " \
-                "several times",                                                                   \
-                OPERAND_ANY)
+                "only this array, column or suffix; may be repeated", OPERAND_ANY)
 
 bool array_is_given(void *settings, const char *value);
 

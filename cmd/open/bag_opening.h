@@ -14,15 +14,16 @@ extern const char *const layout_words[];      /* concatenated, interleaved */
 
 /* The four options, for a settings struct with a struct bag_words `field`; PREFIX is "" or "from-".
  */
-#define OPTIONS_BAG(PREFIX, settings, field)                                                       \
-    OPTION_CHOICE(0, PREFIX "compression", settings, field.compression, "WHAT", compression_words, \
-                  "of a bag: how records are stored (default: by the suffix)"),                    \
-        OPTION_TEXT(0, PREFIX "dictionary", settings, field.dictionary, "FILE",                    \
-                    "of a bag: the zstd dictionary of its records", OPERAND_FILE),                 \
-        OPTION_CHOICE(0, PREFIX "limits", settings, field.limits, "WHERE", limits_words,           \
-                      "of a bag: where its limits are (default: seen)"),                           \
-        OPTION_CHOICE(0, PREFIX "layout", settings, field.layout, "HOW", layout_words,             \
-                      "of a sharded bag: how records lie in its shards")
+#define OPTIONS_BAG(settings, field)                                                               \
+    OPTION_MORE("Bags"),                                                                           \
+        OPTION_CHOICE(0, "compression", settings, field.compression, "WHAT", compression_words,    \
+                      "how records are stored (default: by the suffix)"),                          \
+        OPTION_TEXT(0, "dictionary", settings, field.dictionary, "FILE",                           \
+                    "the zstd dictionary of the records", OPERAND_FILE),                           \
+        OPTION_CHOICE(0, "limits", settings, field.limits, "WHERE", limits_words,                  \
+                      "where the limits are (default: seen)"),                                     \
+        OPTION_CHOICE(0, "layout", settings, field.layout, "HOW", layout_words,                    \
+                      "how records lie in several shards")
 
 /* from: what --from says: "bagz" that files of no such suffix are compressed. Reads the dictionary,
  * which is the caller's to free. */

@@ -17,15 +17,13 @@
 /* May be given several times. */
 #define OPTION_RECORDS                                                                             \
     OPTION_CALL(0, "records", "SLICES", records_are_valid,                                         \
-                "only these records of a bag, or items, like 7,-1,10:20:2", OPERAND_NONE)
+                "only these records or items, like 7,-1,10:20:2", OPERAND_NONE)
 
 /* The same, and -T, where that letter is free; files_from is a const char * of the settings. */
 #define OPTIONS_RECORDS(settings, files_from)                                                      \
     OPTION_RECORDS,                                                                                \
         OPTION_TEXT('T', "files-from", settings, files_from, "FILE",                               \
-                    "of a bag: the records whose numbers are in FILE, a line each; - is standard " \
-                    "input",                                                                       \
-                    OPERAND_FILE)
+                    "records by numbers in FILE, a line each; - is stdin", OPERAND_FILE)
 
 bool records_are_valid(void *settings, const char *value);
 

@@ -39,16 +39,14 @@ bool parse_from(void *settings, const char *value);
 /* Of every command that reads tars and zips. */
 #define OPTION_ICONV                                                                               \
     OPTION_CALL(0, "iconv", "CHARSET", parse_iconv,                                                \
-                "of a tar, cpio or zip: the charset of names that are not said to be UTF-8",       \
-                OPERAND_ANY)
+                "charset of names in a tar, cpio or zip, if not UTF-8", OPERAND_ANY)
 
 /* Sets the charset of core/context.h. settings is not used. */
 bool parse_iconv(void *settings, const char *value);
 
 /* The field is called max_size; 0: any number. */
 #define OPTION_MAX_SIZE(s)                                                                         \
-    OPTION_SIZE(0, "max-size", s, max_size, "SIZE",                                                \
-                "give up when more than SIZE bytes come out of a container")
+    OPTION_SIZE(0, "max-size", s, max_size, "SIZE", "give up when more than SIZE bytes come out")
 
 /* The container at a path, read as the opening says; what it has to say is printed. */
 enum sb_code open_store(struct sb_store **out, const char *path, const struct opening *opening,

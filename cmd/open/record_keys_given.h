@@ -12,8 +12,7 @@
 #define OPTION_FIND                                                                                \
     {                                                                                              \
         .kind = OPTION_KIND_CALL, .name = "find", .value = "KEY", .implied = keys_of_list,         \
-        .help = "of a bag: the first record that is KEY; without it, each line of -T",             \
-        .call = key_is_given                                                                       \
+        .help = "the first record that is KEY, or is each line of -T", .call = key_is_given        \
     }
 
 /* With the other one, of which the same is true. */
@@ -21,7 +20,7 @@
     OPTION_FIND,                                                                                   \
     {                                                                                              \
         .kind = OPTION_KIND_CALL, .name = "find-all", .value = "KEY", .implied = keys_of_list,     \
-        .help = "likewise, all records that are KEY", .call = key_is_given                         \
+        .help = "all records that are KEY, or are a line of -T", .call = key_is_given              \
     }
 
 extern const char keys_of_list[];

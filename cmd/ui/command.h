@@ -11,10 +11,13 @@
 struct command {
     const char *name;
     const char *summary;         /* one line, for --list, -h and completions */
-    const char *const *synopsis; /* what follows the name, one per form; NULL-terminated */
+    const char *const *synopsis; /* what follows the name, one per form, the common ones first;
+                                    NULL-terminated */
+    const char *examples[2];     /* whole lines to type */
     const struct option
         *options;               /* of its own; the common ones are added; ends with an empty row */
-    const char *notes;          /* shown below the options by -h; may be NULL */
+    const char *exit_status;    /* what each of them means here */
+    const char *notes;          /* shown below the options by --help-all; may be NULL */
     enum operand_kind operands; /* what completions offer */
 
     bool needs_archive; /* as its first operand */

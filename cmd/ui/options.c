@@ -15,6 +15,8 @@
 #include <getopt.h>
 #undef option
 
+#define HELP_ALL "help-all"
+
 enum {
     RUN = -1,        /* no exit status: go on */
     OPERAND = 1,     /* what getopt returns for one, in the mode that keeps their order */
@@ -53,39 +55,66 @@ static bool set_no_progress(void *settings, const char *value)
     return true;
 }
 
-/* The first of these is known to the parser by its place. */
+/* The two of help have no call: the parser knows them by that. */
 static const struct option common[] = {
-    {.kind = OPTION_KIND_CALL, .letter = 'h', .name = "help", .help = "show this help"},
+    OPTION_GROUP("Common"),
     OPTION_CALL('q', "quiet", NULL, set_quiet, "give no warnings", OPERAND_NONE),
     OPTION_CALL('v', "verbose", NULL, set_verbose, "say more about what is done", OPERAND_NONE),
+    OPTION_CALL('h', "help", NULL, NULL, "show this help; --help-all shows every option",
+                OPERAND_NONE),
+    OPTION_MORE("Common"),
+    OPTION_CALL(0, HELP_ALL, NULL, NULL, "show every option", OPERAND_NONE),
     OPTION_CALL(0, "progress", NULL, set_progress, "show progress, also when not on a terminal",
                 OPERAND_NONE),
     OPTION_CALL(0, "no-progress", NULL, set_no_progress, "show no progress", OPERAND_NONE),
     OPTION_END,
 };
 
-size_t options_list(const struct command *command, struct option list[OPTIONS_MAX])
+static const struct option *find_named(const struct option *list, size_t count, const char *name)
 {
-    size_t own = 0, count;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(list[i].name, name) == 0)
+            return &list[i];
+    }
+    return NULL;
+}
 
-    for (const struct option *option = command->options; option->kind && own < OPTIONS_MAX;
-         option++)
-        list[own++] = *option;
-    count = own;
-    for (const struct option *option = common; option->kind && count < OPTIONS_MAX; option++) {
-        bool named = false;
+static const struct option *find_letter(const struct option *list, size_t count, int letter)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].letter == letter)
+            return &list[i];
+    }
+    return NULL;
+}
 
-        list[count] = *option;
-        for (size_t i = 0; i < own; i++) {
-            if (list[i].letter == option->letter)
-                list[count].letter = 0;
-            if (strcmp(list[i].name, option->name) == 0)
-                named = true;
+/* Adds what the list has not yet: a command's own options come before the common ones. */
+static size_t add_options(struct option list[OPTIONS_MAX], size_t count,
+                          const struct option *option)
+{
+    static const struct option no_group = OPTION_GROUP("Options");
+    const struct option *group = &no_group;
+
+    for (; option->kind && count < OPTIONS_MAX; option++) {
+        if (option->kind == OPTION_KIND_GROUP) {
+            group = option;
+            continue;
         }
-        if (!named)
-            count++;
+        if (find_named(list, count, option->name))
+            continue;
+        list[count] = *option;
+        list[count].group = group->name;
+        list[count].more = group->more;
+        if (find_letter(list, count, option->letter))
+            list[count].letter = 0;
+        count++;
     }
     return count;
+}
+
+size_t options_list(const struct command *command, struct option list[OPTIONS_MAX])
+{
+    return add_options(list, add_options(list, 0, command->options), common);
 }
 
 static bool store_choice(const struct option *option, int *field, const char *value)
@@ -153,6 +182,7 @@ static bool store(const struct option *option, void *settings, const char *value
         return store_rule(field, option->kind == OPTION_KIND_INCLUDE, value);
     case OPTION_KIND_CALL:
         return option->call(settings, value);
+    case OPTION_KIND_GROUP:
     case OPTION_KIND_END:
         break;
     }
@@ -202,11 +232,7 @@ static const struct option *find(const struct parser *parser, int value)
 {
     if (value >= LONG_BASE)
         return &parser->list[value - LONG_BASE];
-    for (size_t i = 0; i < parser->count; i++) {
-        if (parser->list[i].letter == value)
-            return &parser->list[i];
-    }
-    return NULL;
+    return find_letter(parser->list, parser->count, value);
 }
 
 /* A long option that getopt knows nothing to do with: no option begins so, or several do. */
@@ -318,7 +344,7 @@ static int parse(struct parser *parser, int argc, char **argv, void *settings, i
         }
         option = find(parser, result);
         if (!option->call && option->kind == OPTION_KIND_CALL) {
-            options_print_help(command);
+            options_print_help(command, strcmp(option->name, HELP_ALL) == 0);
             return STATUS_CLEAN;
         }
         if (!store(option, settings, optarg ? optarg : option->implied) ||
@@ -343,7 +369,7 @@ static int parse_and_run(const struct command *command, int argc, char **argv, v
     int result, first, operands = 0;
 
     if (argc == 2 && strcmp(argv[1], "-h") == 0) {
-        options_print_help(command);
+        options_print_help(command, false);
         return STATUS_CLEAN;
     }
     build(&parser, command);

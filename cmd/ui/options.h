@@ -9,10 +9,12 @@
  *     };
  *
  * Parsing is GNU getopt_long's: options and operands in any order, "--" ends options, long names
- * may be shortened while unambiguous. Behind the first operand a word that begins with '-' and a
- * digit is an operand, a number below zero, unless that digit is an option's letter. -h and --help
- * print help to stdout; where a command has -h of its own it means help only when it stands alone.
- * Common to all: --help, -q, -v, --progress, --no-progress (message.h holds their effect).
+ * may be shortened while unambiguous. OPTION_GROUP begins a group of options, under which the help
+ * shows them; those of OPTION_MORE are for --help-all only. A group may begin more than once, and
+ * an OPTIONS_ macro may begin one. After the first operand a word that begins with '-' and a digit
+ * is an operand, a number below zero, unless that digit is an option's letter. -h and --help print
+ * help to stdout; where a command has -h of its own it means help only when it stands alone. Common
+ * to all: --help, --help-all, -q, -v, --progress, --no-progress (message.h holds their effect).
  */
 #ifndef SB_CMD_UI_OPTIONS_H
 #define SB_CMD_UI_OPTIONS_H
@@ -33,6 +35,7 @@ enum option_kind {
     OPTION_KIND_INCLUDE, /* struct sb_filter *, made at the first rule: a rule of --include ... */
     OPTION_KIND_EXCLUDE, /* ... or --exclude */
     OPTION_KIND_CALL,    /* call(settings, value); value is NULL when the option has none */
+    OPTION_KIND_GROUP,   /* no option: those after it are of the group `name` */
 };
 
 /* What a value or an operand is, for completions. */
@@ -60,9 +63,13 @@ struct option {
     bool (*call)(void *settings,
                  const char *value); /* for CALL; false: bad value, after a message */
     enum operand_kind completes;     /* what the value is */
+    const char *group;               /* filled in by options_list */
+    bool more;                       /* likewise: shown by --help-all only */
 };
 
 /* clang-format off */
+#define OPTION_GROUP(heading) {.kind = OPTION_KIND_GROUP, .name = (heading)}
+#define OPTION_MORE(heading) {.kind = OPTION_KIND_GROUP, .name = (heading), .more = true}
 #define OPTION_FLAG(l, n, s, f, h) \
     {.kind = OPTION_KIND_FLAG, .letter = (l), .name = (n), .field = offsetof(s, f), .help = (h)}
 #define OPTION_TEXT(l, n, s, f, v, h, c) \
@@ -78,24 +85,22 @@ struct option {
      .help = (h), .choices = (ch)}
 #define OPTIONS_FILTER(s, verb) \
     {.kind = OPTION_KIND_INCLUDE, .name = "include", .field = offsetof(s, filter), .value = "GLOB", \
-     .help = verb " what matches; rules are tried in order, the first match decides"}, \
+     .help = verb " what matches; the first match decides"}, \
     {.kind = OPTION_KIND_EXCLUDE, .name = "exclude", .field = offsetof(s, filter), .value = "GLOB", \
      .help = "leave out what matches"}
-#define OPTIONS_OWNERS(s, where) \
-    OPTION_FLAG('p', "preserve", s, owners.preserve, \
-                where "set owners, set-id and sticky bits too (default: as root)"), \
-    OPTION_FLAG(0, "no-same-owner", s, owners.leave, where "set none of these, also as root"), \
-    OPTION_FLAG(0, "numeric-owner", s, owners.numeric, \
-                where "set owners by their numbers, and not by their names")
+#define OPTIONS_OWNERS(s) \
+    OPTION_FLAG('p', "preserve", s, owners.preserve, "set owners, set-id and sticky bits (root: always)"), \
+    OPTION_FLAG(0, "no-same-owner", s, owners.leave, "set none of these, also as root"), \
+    OPTION_FLAG(0, "numeric-owner", s, owners.numeric, "set owners by number, not by name")
 #define OPTIONS_REPORT(s) \
     OPTION_FLAG(0, "strict", s, strict, "make nothing if anything would be lost or left out"), \
     OPTION_REPORT(s)
 #define OPTION_REPORT(s) \
     OPTION_TEXT(0, "report", s, report, "FILE", \
-                "list in FILE what was lost or left out, as JSON Lines", OPERAND_FILE)
+                "list in FILE what was lost or left out, as JSON", OPERAND_FILE)
 #define OPTION_THREADS(s, h) \
     {.kind = OPTION_KIND_INTEGER, .letter = 'j', .name = "threads", .field = offsetof(s, threads), .value = "N", \
-     .low = 1, .high = 256, .counts_cores = true, .help = h " (default: the cores, at most 4)"}
+     .low = 1, .high = 256, .counts_cores = true, .help = h " (default: cores, at most 4)"}
 #define OPTION_CALL(l, n, v, fn, h, c) \
     {.kind = OPTION_KIND_CALL, .letter = (l), .name = (n), .value = (v), .help = (h), .call = (fn), .completes = (c)}
 #define OPTION_END {.kind = OPTION_KIND_END}
@@ -113,11 +118,12 @@ size_t options_given(const struct given_option **out);
 /* The first of them whose name is among these, the last followed by NULL; or NULL. */
 const char *options_given_of(const char *const *names);
 
-/* The options of a command, its own and then the common ones; returns how many. */
-#define OPTIONS_MAX 64
+/* The options of a command, its own and then the common ones, without the headings of groups;
+ * returns how many. */
+#define OPTIONS_MAX 96
 size_t options_list(const struct command *command, struct option list[OPTIONS_MAX]);
 
-/* The whole help text of a command, to stdout. */
-void options_print_help(const struct command *command);
+/* The help of a command, to stdout: what fits a screen, or all of it. */
+void options_print_help(const struct command *command, bool all);
 
 #endif

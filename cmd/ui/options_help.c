@@ -1,5 +1,5 @@
 /*
- * --help of a command, made from its table of options.
+ * --help and --help-all of a command, made from its table of options.
  */
 #include "ui/command.h"
 #include "ui/message.h"
@@ -12,6 +12,7 @@
 enum {
     HELP_COLUMN = 28,
     WIDTH = 80,
+    FORMS_MAX = 4, /* of the usage, in what fits a screen */
 };
 
 static void pad(size_t from, size_t to)
@@ -49,30 +50,38 @@ static void print_wrapped(const char *text, size_t size, size_t column, size_t i
     output_char('\n');
 }
 
-static void print_usage_lines(const struct command *command)
+static void print_usage_lines(const struct command *command, bool all)
 {
-    for (size_t i = 0; command->synopsis[i]; i++) {
+    size_t indent = strlen("usage: shardbox ") + strlen(command->name) + 1;
+
+    for (size_t i = 0; command->synopsis[i] && (all || i < FORMS_MAX); i++) {
         const char *form = command->synopsis[i];
-        size_t indent = strlen("usage: shardbox ") + strlen(command->name) + 1;
 
         output_format("%s shardbox %s [OPTION]...", i == 0 ? "usage:" : "      ", command->name);
         print_wrapped(form, strlen(form), indent + strlen("[OPTION]..."), indent);
     }
 }
 
-/* Between choices; a blank where the line must be broken among them. */
-static const char *choice_separator(const struct option *option)
+/* ": {tar, zip}", or ": {tar|zip}" where that need not be broken into lines. */
+static enum sb_code describe_choices(const struct option *option, struct sb_buf *text)
 {
+    const char *separator = "|";
+    enum sb_code code = SB_OK;
     size_t size = 0;
 
-    for (int i = 0; option->choices && option->choices[i]; i++)
+    for (int i = 0; option->choices[i]; i++)
         size += strlen(option->choices[i]) + 1;
-    return size + 1 > WIDTH - HELP_COLUMN ? ", " : "|";
+    if (size + 1 > WIDTH - HELP_COLUMN)
+        separator = ", ";
+    for (int i = 0; !code && option->choices[i]; i++)
+        code = sb_buf_add_format(text, "%s%s", i == 0 ? ": {" : separator, option->choices[i]);
+    return code ? code : sb_buf_add_char(text, '}');
 }
 
-static enum sb_code describe(const struct option *option, struct sb_buf *left, struct sb_buf *right)
+/* Where not all is to be shown, choices are left out that would make another line. */
+static enum sb_code describe(const struct option *option, bool all, struct sb_buf *left,
+                             struct sb_buf *right)
 {
-    const char *separator = choice_separator(option);
     enum sb_code code;
 
     if (option->letter)
@@ -84,32 +93,59 @@ static enum sb_code describe(const struct option *option, struct sb_buf *left, s
                                  option->implied ? "]" : "");
     if (!code)
         code = sb_buf_add_text(right, option->help);
-    for (int i = 0; !code && option->choices && option->choices[i]; i++)
-        code = sb_buf_add_format(right, "%s%s", i == 0 ? ": {" : separator, option->choices[i]);
     if (!code && option->choices)
-        code = sb_buf_add_char(right, '}');
+        code = describe_choices(option, right);
+    if (!code && !all && right->size > WIDTH - HELP_COLUMN)
+        sb_buf_cut(right, strlen(option->help));
     return code;
 }
 
-static void print_option(const struct option *option)
+static void print_option(const struct option *option, bool all)
 {
     struct sb_buf left = {0}, right = {0};
-    size_t column;
+    size_t column, indent = HELP_COLUMN;
 
-    if (describe(option, &left, &right) == SB_OK) {
+    if (describe(option, all, &left, &right) == SB_OK) {
         output_bytes(left.data, left.size);
         column = left.size;
-        if (column + 2 > HELP_COLUMN) {
+        if (column + 2 > HELP_COLUMN && column + 2 + right.size <= WIDTH) {
+            indent = column + 2;
+        } else if (column + 2 > HELP_COLUMN) {
             output_char('\n');
             column = 0;
         }
-        pad(column, HELP_COLUMN);
-        print_wrapped(right.data, right.size, HELP_COLUMN, HELP_COLUMN);
+        pad(column, indent);
+        print_wrapped(right.data, right.size, indent, indent);
     } else {
         message_error("out of memory");
     }
     sb_buf_release(&left);
     sb_buf_release(&right);
+}
+
+static void print_group(const char *group, const struct option *list, size_t count, bool all)
+{
+    output_format("%s%s:\n", all ? "\n" : "", group);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(list[i].group, group) == 0 && (all || !list[i].more))
+            print_option(&list[i], all);
+    }
+}
+
+/* The groups in the order in which they begin. */
+static void print_groups(const struct command *command, bool all)
+{
+    static struct option list[OPTIONS_MAX];
+    size_t count = options_list(command, list), j;
+
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].more && !all)
+            continue;
+        for (j = 0; strcmp(list[j].group, list[i].group) != 0 || (list[j].more && !all); j++)
+            continue;
+        if (i == j)
+            print_group(list[i].group, list, count, all);
+    }
 }
 
 static void print_capitalised(const char *text)
@@ -118,24 +154,28 @@ static void print_capitalised(const char *text)
     output_text(text + 1);
 }
 
-void options_print_help(const struct command *command)
+static void print_notes(const char *notes)
 {
-    static struct option list[OPTIONS_MAX];
-    size_t count = options_list(command, list);
-
-    print_usage_lines(command);
-    output_char('\n');
-    print_capitalised(command->summary);
-    output_text(".\n\n");
-    for (size_t i = 0; i < count; i++)
-        print_option(&list[i]);
-    if (!command->notes)
-        return;
-    output_char('\n');
-    for (const char *line = command->notes; *line;) {
+    for (const char *line = notes; line && *line;) {
         size_t size = strcspn(line, "\n");
 
         print_wrapped(line, size, 0, 0);
         line += size + (line[size] == '\n');
     }
+}
+
+void options_print_help(const struct command *command, bool all)
+{
+    print_usage_lines(command, all);
+    output_char('\n');
+    print_capitalised(command->summary);
+    output_format(".\n  %s\n  %s\n%s", command->examples[0], command->examples[1], all ? "" : "\n");
+    print_groups(command, all);
+    output_char('\n');
+    if (all)
+        print_notes(command->notes);
+    output_format("Exit status: %s.\nMore: ", command->exit_status);
+    if (!all)
+        output_format("shardbox %s --help-all, ", command->name);
+    output_format("man shardbox-%s\n", command->name);
 }

@@ -18,11 +18,11 @@ struct verify_cache_settings {
 
 /* For a settings struct with a struct verify_cache_settings `field`. */
 #define OPTIONS_VERIFY_CACHE(settings, field)                                                      \
-    OPTION_FLAG(0, "repair", settings, field.repair,                                               \
-                "of a cache: write its index anew, and remove what killed writers left"),          \
+    OPTION_MORE("Caches"),                                                                         \
+        OPTION_FLAG(0, "repair", settings, field.repair,                                           \
+                    "write the index anew, remove leftovers"),                                     \
         OPTION_TEXT(0, "min-age", settings, field.min_age, "DURATION",                             \
-                    "with it: not where a file was written since then (default: 10m)",             \
-                    OPERAND_NONE)
+                    "not where a file was written since (default: 10m)", OPERAND_NONE)
 
 /* SB_INVALID: one of these options was given, and this is no cache. */
 enum sb_code verify_cache_refuse(const struct verify_run *run, struct sb_error *err) SB_CHECKED;

@@ -20,20 +20,17 @@ struct verify_choice_settings {
 /* For a settings struct with a struct verify_choice_settings `field`. */
 #define OPTIONS_VERIFY_CHOICE(settings, field)                                                     \
     OPTION_TEXT(0, "subset", settings, field.subset, "I/N|P%|SIZE",                                \
-                "read the I-th of N shares, P percent, or so many bytes", OPERAND_NONE),           \
+                "read share I of N, P percent, or SIZE bytes", OPERAND_NONE),                      \
         OPTION_TEXT(0, "part", settings, field.part, "I/N",                                        \
-                    "the I-th of N shares, as --subset; 'auto': as the scheduler says",            \
-                    OPERAND_NONE),                                                                 \
+                    "as --subset; 'auto': as the scheduler says", OPERAND_NONE),                   \
         OPTION_TEXT(0, "shards", settings, field.shards, "A-B", "read only files in these shards", \
                     OPERAND_NONE),                                                                 \
         OPTION_TEXT(0, "max-time", settings, field.max_time, "DURATION",                           \
-                    "end after so long (2h, 90m, 1d): what is left is for another run",            \
-                    OPERAND_NONE),                                                                 \
+                    "end after so long (2h, 90m, 1d)", OPERAND_NONE),                              \
         OPTION_TEXT(0, "state", settings, field.state, "FILE",                                     \
-                    "remember what was read in FILE, and read the longest unread first",           \
-                    OPERAND_FILE),                                                                 \
+                    "remember what was read, read the oldest first", OPERAND_FILE),                \
         OPTION_TEXT(0, "max-age", settings, field.max_age, "DURATION",                             \
-                    "leave out what was found sound since (30d), by --state", OPERAND_NONE)
+                    "leave out what --state has sound since (30d)", OPERAND_NONE)
 
 /* What they say, to be used as long as the settings are; SB_INVALID for what cannot be, or not
  * together. */

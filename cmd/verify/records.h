@@ -18,13 +18,13 @@ struct verify_records_settings {
 
 /* For a settings struct with a struct verify_records_settings `field`. */
 #define OPTIONS_VERIFY_RECORDS(settings, field)                                                    \
-    OPTIONS_BAG("", settings, field.bag), OPTIONS_RECORDS(settings, field.files_from),             \
+    OPTIONS_BAG(settings, field.bag), OPTIONS_RECORDS(settings, field.files_from),                 \
         OPTION_TEXT(0, "repair-to", settings, field.repair_to, "BAG",                              \
-                    "of a bag: write what is sound to BAG", OPERAND_FILE),                         \
+                    "write the sound records to BAG", OPERAND_FILE),                               \
         OPTION_FLAG(0, "keep-numbers", settings, field.keep_numbers,                               \
                     "with it: damaged records are written as empty ones"),                         \
         OPTION_FLAG('f', "force", settings, field.force,                                           \
-                    "with it: replace what is there; with --repair: however young the cache is")
+                    "replace BAG; --repair: however young the cache is")
 
 /* The first option given that is for bags alone; NULL: none. */
 const char *option_of_verify_records(void);

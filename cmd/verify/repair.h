@@ -19,12 +19,13 @@ struct verify_repair_settings {
 
 /* For a settings struct with a struct verify_repair_settings `field`. */
 #define OPTIONS_VERIFY_REPAIR(settings, field)                                                     \
-    OPTION_TEXT(0, "repair-from", settings, field.from, "COPY",                                    \
-                "restore damaged files from an archive, directory, tar or zip", OPERAND_FILE),     \
+    OPTION_GROUP("Repair"),                                                                        \
+        OPTION_TEXT(0, "repair-from", settings, field.from, "COPY",                                \
+                    "restore files from an archive, directory, tar or zip", OPERAND_FILE),         \
         OPTION_TEXT(0, "repair-prefix", settings, field.prefix, "DIR",                             \
                     "with it: the directory of COPY that has the files", OPERAND_ANY),             \
         OPTION_FLAG('n', "dry-run", settings, field.dry_run,                                       \
-                    "with it, or --repair: find what could be put right, and write nothing")
+                    "with it, or --repair: find what could be put right")
 
 /* SB_INVALID for options that do not go together. */
 enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *err) SB_CHECKED;

@@ -29,7 +29,7 @@ need() {
 
 # The long options that the help of a command shows.
 options_of() {
-    sb "$1" --help | grep -oE '^  (-., |    )--[a-z0-9-]+' | grep -oE -- '--.*' | sort
+    sb "$1" --help-all | grep -oE '^  (-., |    )--[a-z0-9-]+' | grep -oE -- '--.*' | sort
 }
 
 # in_bash WORD...: what bash would offer for the last of the words, a line each.

@@ -13,7 +13,7 @@ page_of() {
 
 # Options in the order of the alphabet, "-x" and "--name" a line each.
 options_in_help() {
-    sb "$1" --help | grep -oE '^  (-.|  )[, ] --[a-z0-9-]+' | grep -oE -- '--?[a-zA-Z0-9][a-z0-9-]*' | sort -u
+    sb "$1" --help-all | grep -oE '^  (-.|  )[, ] --[a-z0-9-]+' | grep -oE -- '--?[a-zA-Z0-9][a-z0-9-]*' | sort -u
 }
 
 # Those that head an entry of a list under OPTIONS.
@@ -53,7 +53,7 @@ options_in_page() {
         while read -r letter long; do
             grep -qE "^\.It Fl $letter( Ar [A-Z]+)? , Fl -$long( |$)" "$(page_of "$name")" ||
                 fail "$name: -$letter, --$long"
-        done < <(sb "$name" --help | sed -nE 's/^  -(.), --([a-z0-9-]+).*/\1 \2/p')
+        done < <(sb "$name" --help-all | sed -nE 's/^  -(.), --([a-z0-9-]+).*/\1 \2/p')
     done
 }
 
@@ -82,7 +82,7 @@ options_in_page() {
         grep -qxF ".It Xr shardbox-$name 1" "$PROJECT/man/shardbox.1" || fail "$name"
     done
     diff <(echo "$names") <(sed -n 's/^.It Xr shardbox-\(.*\) 1$/\1/p' "$PROJECT/man/shardbox.1")
-    for option in -list -version -help -completions -quiet -verbose -progress -no-progress; do
+    for option in -list -version -help -help-all -completions -quiet -verbose -progress -no-progress; do
         grep -qE "^\.It.* Fl $option( |$)" "$PROJECT/man/shardbox.1" || fail "$option"
     done
 }
@@ -90,7 +90,7 @@ options_in_page() {
 @test "examples use only commands and options that there are" {
     for page in "$PROJECT"/man/*.1; do
         while read -r _ name rest; do
-            sb "$name" --help >help || fail "$page: $name"
+            sb "$name" --help-all >help || fail "$page: $name"
             for word in $rest; do
                 [[ $word == --[a-z]* ]] || continue
                 grep -qE -- "${word%%=*}([= ]|$)" help || fail "$page: $name $word"

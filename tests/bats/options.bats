@@ -58,7 +58,7 @@ shardbox cat: -12x: no such file in the archive"
     run_ok sb cat --files=names a.barecat
     output_is hello
     run_fail 2 sb cat --n a.barecat a.txt
-    stderr_is "shardbox cat: option '--n' is ambiguous: --null, --no-check, --npy, --no-progress; \
+    stderr_is "shardbox cat: option '--n' is ambiguous: --null, --npy, --no-check, --no-progress; \
 try 'shardbox cat --help'"
 }
 
@@ -109,38 +109,92 @@ try 'shardbox cat --help'"
     stderr_is "shardbox cat: --order: 'size' is none of input, address; try 'shardbox cat --help'"
 }
 
-@test "help goes to stdout, with every option and no line over 80 columns" {
+# What was written to stdout by the command before, by lines; no line is wider than a screen.
+read_help() {
+    mapfile -t help <<<"$output"
+    stderr_is ""
+    for line in "${help[@]}"; do
+        [[ ${#line} -le 80 ]] || fail "${#line} columns: $line"
+    done
+}
+
+@test "help goes to stdout and fits a screen: usage, examples, options in groups, exit status" {
     names=$(commands)
     for name in $names; do
         run_ok sb "$name" -h
-        output_has "usage: shardbox $name [OPTION]... "
-        for option in --help --quiet --verbose --progress --no-progress; do
+        read_help
+        [[ ${#help[@]} -le 40 ]] || fail "$name: ${#help[@]} lines"
+        [[ ${help[0]} == "usage: shardbox $name [OPTION]... "* ]]
+        [[ $(grep -c "^[u ].* shardbox $name \[OPTION\]" <<<"$output") -le 4 ]] || fail "$name: usage"
+        [[ $(grep -cE '^ *(-.,|  ) --' <<<"$output") -le 24 ]] || fail "$name: options"
+        [[ $(grep -cE "^  [^ ].*shardbox $name |^  shardbox $name " <<<"$output") -eq 2 ]] || fail "$name: examples"
+        [[ $(grep -c '^[A-Z][a-z, ]*:$' <<<"$output") -ge 2 ]] || fail "$name: groups"
+        [[ ${help[-2]} == "Exit status: 0 "*", 2 error"* ]] || fail "$name: exit status"
+        [[ ${help[-1]} == "More: shardbox $name --help-all, man shardbox-$name" ]]
+        for option in --help --quiet --verbose; do
             output_has "$option"
         done
-        for line in "${lines[@]}"; do
-            [[ ${#line} -le 80 ]] || fail "$name: ${#line} columns: $line"
-        done
-        stderr_is ""
-        local help=$output
+        local short=$output
         run_ok sb "$name" --help
-        output_is "$help"
+        output_is "$short"
+    done
+}
+
+@test "--help-all has every option, once, and what else the help has" {
+    names=$(commands)
+    for name in $names; do
+        run_ok sb "$name" --help
+        local options
+        options=$(grep -oE '^  (-., |    )--[a-z0-9-]+' <<<"$output")
+        run_ok sb "$name" --help-all
+        read_help
+        grep -oE '^  (-., |    )--[a-z0-9-]+' <<<"$output" | grep -oE -- '--.*' >all
+        for option in $options; do
+            [[ $option != --* ]] || grep -qx -- "$option" all || fail "$name: $option"
+        done
+        [ -z "$(sort all | uniq -d)" ]
+        [ -z "$(grep '^[A-Z].*:$' <<<"$output" | sort | uniq -d)" ]
+        output_has "--no-progress"
+        output_has "Exit status: 0 "
+    done
+}
+
+@test "the examples of the help are lines that the parser takes" {
+    names=$(commands)
+    for name in $names; do
+        while read -r -a words; do
+            for word in "${words[@]}"; do
+                [[ $word == --* ]] || continue
+                sb "$name" --help-all | grep -qE -- " ${word%%=*}([= [,]|$)" || fail "$name: $word"
+            done
+        done < <(sb "$name" --help | sed -nE "s/^  .*(shardbox $name [^|>]*).*/\1/p")
     done
 }
 
 @test "help wraps at words, below the text of the option" {
-    run_ok sb cat --help
+    run_ok sb cat --help-all
     output_has "  -T, --files-from=FILE "
     output_has "      --order=ORDER "
     output_has "{input|address}"
-    grep -A1 -- '--files-from' <<<"$output" | tail -1 | grep -qE '^ {28}[^ ]'
-    grep -A1 -- '--range=OFFSET:LENGTH$' <<<"$output" | tail -1 | grep -qE '^ {28}[^ ]'
+    output_has "      --range=OFFSET:LENGTH  only these bytes of each file, unchecked"
+    grep -A1 -- '--frame=HOW' <<<"$output" | tail -1 | grep -qE '^ {28}[^ ]'
+    run_ok sb ls --help-all
+    grep -A1 -- '--at=SHARD:OFFSET\[+LENGTH\]' <<<"$output" | grep -q '  the files that own'
+}
+
+@test "choices that would make another line are for --help-all only" {
+    run_ok sb cat --help
+    output_has "--frame=HOW "
+    output_lacks tfrecord
+    run_ok sb cat --help-all
+    output_has tfrecord
 }
 
 @test "the summary of a command begins its help" {
     commands
     while IFS=$'\t' read -r name summary; do
         run_ok sb "$name" --help
-        [[ ${output,,} == *$'\n\n'"${summary,,}".$'\n\n'* ]] || fail "$name: $summary"
+        [[ ${output,,} == *$'\n\n'"${summary,,}".$'\n  '* ]] || fail "$name: $summary"
     done <known
 }
 
