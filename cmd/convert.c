@@ -34,47 +34,30 @@ static const char *const from_words[] = {
     "bagz",    "syrah", "syr", "cache",  "torchcachex", "extents", NULL,
 };
 
-static const char *const to_words[] = {
-    "archive", "dir",     "tar",   "tar.gz", "tar.bz2", "tar.xz",      "tar.lzma",
-    "tar.zst", "tar.lz4", "tgz",   "tbz2",   "txz",     "tzst",        "zip",
-    "bag",     "bagz",    "syrah", "syr",    "cache",   "torchcachex", NULL,
-};
-
 /* In the order of METHOD_STORE, METHOD_DEFLATE. */
 static const char *const methods[] = {"store", "deflate", NULL};
 
 /* What fields called item0, item1, ... are. */
 static const char *const sequences[] = {"tuple", "list", NULL};
 
-/* In the order of enum sb_existing. */
-static const char *const existing_choices[] = {"fail", "skip", "replace", "newer", NULL};
-
 static const struct option options[] = {
     OPTION_GROUP("Formats"),
     OPTION_CHOICE(0, "from", struct convert_settings, from, "KIND", from_words,
                   "what INPUTs are (default: seen by their content)"),
-    OPTION_CHOICE(0, "to", struct convert_settings, to, "KIND", to_words,
-                  "what OUTPUT becomes (default: by its suffix)"),
+    OPTION_TO(struct convert_settings, "what OUTPUT becomes (default: by its suffix)"),
     OPTION_FLAG(0, "wrap", struct convert_settings, wrap,
                 "copy nothing: an archive over the INPUTs' own bytes"),
     OPTION_GROUP("Output"),
-    OPTION_FLAG('f', "force", struct convert_settings, force, "replace OUTPUT if it is there"),
-    OPTION_FLAG(0, "append", struct convert_settings, append,
-                "add to an archive, a bag or a cache that exists"),
-    OPTION_CHOICE(0, "existing", struct convert_settings, existing, "HOW", existing_choices,
-                  "files that a directory has already (default: fail)"),
-    OPTION_CHOICE(0, "duplicates", struct convert_settings, duplicates, "WHICH", sb_duplicate_words,
-                  "which of members with one name is taken"),
-    OPTION_SIZE(0, "shard-size", struct convert_settings, shard_size, "SIZE",
-                "begin a new shard before one passes SIZE"),
+    OPTION_OUTPUT(struct convert_settings, "the OUTPUT, in place of the last operand"),
+    OPTION_REPLACE(struct convert_settings),
+    OPTION_APPEND(struct convert_settings),
+    OPTION_EXISTING(struct convert_settings, "files that a directory has already (default: fail)"),
+    OPTION_DUPLICATES(struct convert_settings),
+    OPTION_SHARD_SIZE(struct convert_settings),
     OPTION_GROUP("What is taken"),
-    OPTION_TEXT(0, "prefix", struct convert_settings, prefix, "DIR", "put everything below DIR",
-                OPERAND_ANY),
-    OPTION_INTEGER(0, "strip-components", struct convert_settings, strip, "N", 0, 1000,
-                   "take N leading components off each name"),
+    OPTION_PREFIX(struct convert_settings),
+    OPTION_STRIP(struct convert_settings),
     OPTIONS_FILTER(struct convert_settings, "take"),
-    OPTION_FLAG(0, "decompress", struct convert_settings, decompress,
-                "take .gz, .bz2, .xz or .zst off files and names"),
     OPTION_GROUP("Speed"),
     OPTION_THREADS(struct convert_settings, "threads to use"),
     OPTION_PART(struct convert_settings, part, "part I of N, into an output of its own, or 'auto'"),
@@ -85,23 +68,18 @@ static const struct option options[] = {
     OPTION_FLAG(0, "no-checksum", struct convert_settings, no_checksum,
                 "with --wrap, --from=extents: compute no CRC32C"),
     OPTION_MORE("Output"),
-    OPTION_CHOICE(0, "compress", struct convert_settings, compress, "CODING", sb_coding_words,
-                  "store each file compressed, its suffix added"),
-    OPTION_INTEGER(0, "level", struct convert_settings, level, "N", 1, 22, "how hard to compress"),
+    OPTION_WAIT,
+    OPTION_COMPRESS(struct convert_settings),
+    OPTION_LEVEL(struct convert_settings),
     OPTION_CHOICE(0, "method", struct convert_settings, method, "METHOD", methods,
                   "how members of a zip are stored (default: deflate)"),
     OPTION_FLAG(0, "sparse", struct convert_settings, sparse,
                 "in a tar, files with holes keep them, as GNU tar's"),
-    OPTION_SIZE(0, "checkpoint", struct convert_settings, checkpoint, "SIZE",
-                "commit after each SIZE, for --resume"),
-    OPTION_FLAG(0, "resume", struct convert_settings, resume,
-                "go on where a run with --checkpoint was interrupted"),
+    OPTIONS_CHECKPOINT(struct convert_settings),
     OPTION_MORE("What is taken"),
-    OPTION_FLAG(0, "decompress-all", struct convert_settings, decompress_all,
-                "the same, also where several are stacked"),
+    OPTIONS_DECOMPRESS(struct convert_settings),
     OPTION_MAX_SIZE(struct convert_settings),
-    OPTION_FLAG(0, "no-check", struct convert_settings, no_check,
-                "do not check checksums of INPUTs"),
+    OPTION_NO_CHECK(struct convert_settings),
     OPTION_MORE("Owners in a directory"),
     OPTIONS_OWNERS(struct convert_settings),
     OPTIONS_OF_RECORDS(struct convert_settings, records),
@@ -119,8 +97,7 @@ static const struct option options[] = {
     OPTION_CHOICE(0, "sequence", struct convert_settings, sequence, "KIND", sequences,
                   "what item0, item1, ... are (default: tuple)"),
     OPTION_GROUP("Reports"),
-    OPTION_FLAG('n', "dry-run", struct convert_settings, dry_run,
-                "write nothing; under -v name what would be stored"),
+    OPTION_DRY_RUN(struct convert_settings, dry_run),
     OPTION_MORE("Reports"),
     OPTIONS_REPORT(struct convert_settings),
     OPTION_END,
@@ -128,6 +105,7 @@ static const struct option options[] = {
 
 static const char *const synopsis[] = {
     "[--from=KIND] [--to=KIND] INPUT... OUTPUT",
+    "[--from=KIND] [--to=KIND] -o OUTPUT INPUT...",
     "--wrap TAR|ZIP|BAG|SYRAH|CACHE... ARCHIVE",
     "--compact CACHE... CACHE",
     "--from=extents LIST ARCHIVE",
@@ -144,7 +122,7 @@ static bool goes_with_it(const char *name)
 {
     static const char *const names[] = {
         "limits-only", "keys",     "force",       "dry-run", "quiet",
-        "verbose",     "progress", "no-progress", "threads",
+        "verbose",     "progress", "no-progress", "threads", "wait",
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -487,11 +465,10 @@ static int run(void *context, char **operands, int count)
         return message_usage("--part and --limits-only exclude each other");
     if (settings->records.limits_only)
         return describe_shards(settings, operands, count);
-    if (count < 2 || !*operands[count - 1])
-        return message_usage("give at least one INPUT, and OUTPUT");
     settings->inputs = operands;
-    settings->input_count = (size_t)count - 1;
-    settings->output = operands[count - 1];
+    settings->input_count = output_operand(&settings->output, operands, count);
+    if (settings->input_count == 0 || !*settings->output)
+        return message_usage("give at least one INPUT, and OUTPUT");
     settings->from_extents =
         settings->from != NOT_GIVEN && strcmp(from_words[settings->from], "extents") == 0;
     if (settings->from != NOT_GIVEN)

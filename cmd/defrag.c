@@ -9,8 +9,8 @@
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"
-#include "ui/options.h"
 #include "ui/output.h"
+#include "ui/shared_options.h"
 
 #include "archive/shards.h"
 
@@ -51,34 +51,9 @@ static bool take_shards(void *settings, const char *value)
     return false;
 }
 
-/* "90", "90s", "5m", "1h"; 0 is no limit. */
 static bool take_time(void *settings, const char *value)
 {
-    struct settings *s = settings;
-    size_t size = strlen(value);
-    int64_t unit = 1;
-    char number[16];
-
-    switch (size > 0 ? value[size - 1] : '\0') {
-    case 'h':
-        unit = 3600;
-        break;
-    case 'm':
-        unit = 60;
-        break;
-    case 's':
-        break;
-    default:
-        size++;
-        break;
-    }
-    snprintf(number, sizeof(number), "%.*s", (int)(size - 1), value);
-    if (size <= sizeof(number) && sb_parse_integer(number, 0, INT32_MAX, &s->max_seconds)) {
-        s->max_seconds *= unit;
-        return true;
-    }
-    message_usage("--max-time: '%s' is not like 90, 90s, 5m or 1h", value);
-    return false;
+    return parse_time("max-time", value, true, &((struct settings *)settings)->max_seconds);
 }
 
 static const struct option options[] = {
@@ -89,16 +64,14 @@ static const struct option options[] = {
     OPTION_INTEGER(0, "keep-through", struct settings, keep_through, "N", 0, SB_SHARD_MAX,
                    "with --quick: leave shards up to number N alone"),
     OPTION_CALL(0, "shards", "A-B", take_shards, "only these shards: 3, 3-7 or 3-", OPERAND_NONE),
-    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
-                "show what each shard would give back, do nothing"),
+    OPTION_DRY_RUN(struct settings, dry_run),
     OPTION_MORE("What is done"),
-    OPTION_FLAG('f', "force", struct settings, force,
-                "shards after the last file are the archive's"),
-    OPTION_FLAG(0, "follow", struct settings, follow,
-                "write into shards that are links, or have more"),
+    OPTION_WAIT,
+    OPTION_FORCE(struct settings, "shards after the last file are the archive's"),
+    OPTION_FOLLOW(struct settings),
     OPTION_BWLIMIT,
     OPTION_GROUP("Output"),
-    OPTION_FLAG('h', "human-readable", struct settings, human, "sizes like 1.2M, not in bytes"),
+    OPTION_HUMAN(struct settings, human),
     OPTION_FLAG(0, "json", struct settings, json, "print a line of JSON for each shard, and all"),
     OPTION_END,
 };
@@ -177,7 +150,7 @@ static void note_shard(void *context, uint32_t shard, int64_t before, int64_t af
     snprintf(label, sizeof(label), "%05" PRIu32, shard);
     if (settings->json)
         add_json_shard(settings, shard, before, after);
-    else if (settings->dry_run || message_is_verbose())
+    else if (settings->dry_run ? before != after : message_is_verbose())
         add_row(settings, label, before, after);
 }
 
@@ -185,7 +158,7 @@ static void add_sum(struct settings *settings, const struct sb_defrag_counts *co
 {
     if (settings->json)
         add_json_sum(settings, counts);
-    else if (settings->dry_run || message_is_verbose())
+    else if (settings->dry_run ? settings->table.size > 0 : message_is_verbose())
         add_row(settings, "all  ", counts->bytes_before, counts->bytes_after);
 }
 

@@ -12,7 +12,7 @@
 #include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
-#include "ui/options.h"
+#include "ui/shared_options.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -37,35 +37,30 @@ struct settings {
 
 static const struct option options[] = {
     OPTION_GROUP("Output"),
-    OPTION_TEXT('o', "output", struct settings, output, "ARCHIVE", "the archive to be made",
-                OPERAND_ARCHIVE),
-    OPTION_FLAG(0, "append", struct settings, append, "add to an archive that exists"),
-    OPTION_FLAG('f', "force", struct settings, force, "replace the archive if there is one"),
-    OPTION_TEXT(0, "prefix", struct settings, prefix, "DIR", "put everything below DIR",
-                OPERAND_ANY),
-    OPTION_FLAG(0, "as-subdirs", struct settings, as_subdirs,
-                "put each INPUT into a directory of its name"),
-    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", sb_duplicate_words,
-                  "which of several with one name is taken"),
-    OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
-                "begin a new shard before one passes SIZE"),
+    OPTION_OUTPUT(struct settings, "the archive to make, in place of the last operand"),
+    OPTION_APPEND(struct settings),
+    OPTION_REPLACE(struct settings),
+    OPTION_PREFIX(struct settings),
+    OPTION_AS_SUBDIRS(struct settings),
+    OPTION_DUPLICATES(struct settings),
+    OPTION_SHARD_SIZE(struct settings),
     OPTION_GROUP("What is taken"),
     OPTIONS_FILTER(struct settings, "take"),
     OPTION_MORE("What is taken"),
     OPTION_ICONV,
     OPTION_GROUP("Reports"),
-    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
-                "write nothing; name what several have, and under -v what would be stored"),
+    OPTION_DRY_RUN(struct settings, dry_run),
     OPTIONS_REPORT(struct settings),
     OPTION_GROUP("Speed"),
+    OPTION_WAIT,
     OPTION_THREADS(struct settings, "threads to use"),
     OPTION_BWLIMIT,
     OPTION_END,
 };
 
 static const char *const synopsis[] = {
-    "-o ARCHIVE INPUT...",
-    "--append -o ARCHIVE INPUT...",
+    "INPUT... OUTPUT",
+    "[--append] -o OUTPUT INPUT...",
     NULL,
 };
 
@@ -86,7 +81,7 @@ static const char *misuse(const struct settings *settings)
         pipes += strcmp(settings->inputs[i], "-") == 0;
     }
     if (!settings->output || !*settings->output)
-        return "say with -o which archive is to be made";
+        return "give at least one INPUT, and OUTPUT";
     if (strcmp(settings->output, "-") == 0)
         return "an archive is several files, and cannot be written to a pipe";
     if (!settings->append && is_called_otherwise(settings->output))
@@ -94,7 +89,7 @@ static const char *misuse(const struct settings *settings)
                "Syrah file; "
                "'shardbox convert' turns it into one";
     if (settings->input_count == 0)
-        return "give at least one INPUT";
+        return "give at least one INPUT, and OUTPUT";
     if (pipes > 1)
         return "standard input can be only one of the INPUTs";
     if (settings->append && settings->force)
@@ -198,7 +193,7 @@ static int run(void *context, char **operands, int count)
     struct settings *settings = context;
 
     settings->inputs = operands;
-    settings->input_count = (size_t)count;
+    settings->input_count = output_operand(&settings->output, operands, count);
     return merge_as_asked(settings);
 }
 

@@ -6,12 +6,10 @@
 #include "core/number.h"
 #include "ui/command.h"
 #include "ui/message.h"
-#include "ui/options.h"
+#include "ui/shared_options.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-#define NOT_GIVEN (-1)
 
 struct settings {
     const char *output;
@@ -28,20 +26,16 @@ struct settings {
 
 static const struct option options[] = {
     OPTION_GROUP("Output"),
-    OPTION_TEXT('o', "output", struct settings, output, "OUT", "the archive to make", OPERAND_FILE),
-    OPTION_FLAG('f', "force", struct settings, force, "replace the archive OUT if it is there"),
-    OPTION_FLAG(0, "append", struct settings, append, "add to the archive OUT"),
-    OPTION_TEXT(0, "prefix", struct settings, prefix, "DIR", "put everything below DIR",
-                OPERAND_ANY),
-    OPTION_FLAG(0, "as-subdirs", struct settings, as_subdirs,
-                "put each ARCHIVE into a directory of its name"),
-    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", sb_duplicate_words,
-                  "which of several with one name is taken"),
-    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
-                "write nothing; name what several have, and under -v what would be linked"),
+    OPTION_OUTPUT(struct settings, "the archive to make, in place of the last operand"),
+    OPTION_REPLACE(struct settings),
+    OPTION_APPEND(struct settings),
+    OPTION_PREFIX(struct settings),
+    OPTION_AS_SUBDIRS(struct settings),
+    OPTION_DUPLICATES(struct settings),
+    OPTION_DRY_RUN(struct settings, dry_run),
+    OPTION_WAIT,
     OPTION_GROUP("Shards"),
-    OPTION_FLAG(0, "absolute", struct settings, absolute,
-                "make links absolute (default: relative to OUT)"),
+    OPTION_ABSOLUTE(struct settings),
     OPTION_FLAG(0, "hardlink", struct settings, hardlink,
                 "hard links: the bytes stay when an ARCHIVE goes"),
     OPTION_FLAG(0, "reflink", struct settings, reflink,
@@ -49,12 +43,12 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {"-o OUT ARCHIVE...", NULL};
+static const char *const synopsis[] = {"INPUT... OUTPUT", "[--append] -o OUTPUT INPUT...", NULL};
 
 static const char *misuse(const struct settings *settings)
 {
     if (!settings->output || !*settings->output)
-        return "say with -o which archive is to be made";
+        return "give at least one INPUT, and OUTPUT";
     if (settings->append && settings->force)
         return "--append and --force exclude each other";
     if (settings->absolute + settings->hardlink + settings->reflink > 1)
@@ -92,13 +86,14 @@ static void note_result(const struct settings *settings,
 
 static int run(void *context, char **operands, int count)
 {
-    const struct settings *settings = context;
-    const char *wrong = misuse(settings);
+    struct settings *settings = context;
+    size_t input_count = output_operand(&settings->output, operands, count);
+    const char *wrong = input_count ? misuse(settings) : "give at least one INPUT, and OUTPUT";
     struct sb_merge_symlink_result result;
     struct sb_error err;
     struct sb_merge_symlink_options wanted = {
         .inputs = operands,
-        .input_count = (size_t)count,
+        .input_count = input_count,
         .output = settings->output,
         .mode = settings->append  ? SB_APPEND
                 : settings->force ? SB_REPLACE
@@ -106,8 +101,7 @@ static int run(void *context, char **operands, int count)
         .kind = kind_of(settings),
         .prefix = settings->prefix,
         .as_subdirs = settings->as_subdirs,
-        .duplicates = settings->duplicates == NOT_GIVEN ? SB_DUPLICATE_ERROR
-                                                        : (enum sb_duplicates)settings->duplicates,
+        .duplicates = (enum sb_duplicates)settings->duplicates,
         .threads = sb_default_threads(),
         .dry_run = settings->dry_run,
         .notify = &message_notify,
@@ -131,7 +125,5 @@ const struct command merge_symlink_command = {
     .exit_status = "0 all is there, 1 in part, 2 error: nothing was changed",
     .operands = OPERAND_FILE,
     .settings_size = sizeof(struct settings),
-    .needs_archive = true,
-    .defaults = &(const struct settings){.duplicates = NOT_GIVEN},
     .run = run,
 };

@@ -6,6 +6,7 @@
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/output.h"
+#include "ui/shared_options.h"
 
 #include <string.h>
 
@@ -13,17 +14,18 @@ struct settings {
     bool no_target_directory;
     bool no_clobber;
     bool force;
+    int existing;
     bool dry_run;
 };
 
 static const struct option options[] = {
     OPTION_FLAG('T', "no-target-directory", struct settings, no_target_directory,
                 "DEST is the new name, also of a directory"),
-    OPTION_FLAG('f', "force", struct settings, force, "replace files that have the new names"),
-    OPTION_FLAG(0, "no-clobber", struct settings, no_clobber,
-                "pass over what would replace a file"),
-    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
-                "print what would be moved, and change nothing"),
+    OPTION_EXISTING(struct settings, "what to do if a file has the new name (default: fail)"),
+    OPTION_FORCE(struct settings, "as --existing=replace"),
+    OPTION_FLAG(0, "no-clobber", struct settings, no_clobber, "as --existing=skip"),
+    OPTION_WAIT,
+    OPTION_DRY_RUN(struct settings, dry_run),
     OPTION_END,
 };
 
@@ -55,9 +57,9 @@ static int move_names(struct settings *settings, const char *archive, char *cons
         .source_count = count - 1,
         .destination = names[count - 1],
         .no_target_directory = settings->no_target_directory,
-        .overwrite = settings->force        ? SB_OVERWRITE_REPLACE
-                     : settings->no_clobber ? SB_OVERWRITE_KEEP
-                                            : SB_OVERWRITE_REFUSE,
+        .existing = settings->force        ? SB_EXISTING_REPLACE
+                    : settings->no_clobber ? SB_EXISTING_SKIP
+                                           : (enum sb_existing)settings->existing,
         .dry_run = settings->dry_run,
         .notify = &message_notify,
         .moved = print_moved,
@@ -82,8 +84,8 @@ static int check_usage(const struct settings *settings, int operands)
 {
     if (operands < 3)
         return message_usage("give what is to be moved, and where to");
-    if (settings->force && settings->no_clobber)
-        return message_usage("--force and --no-clobber exclude each other");
+    if (settings->force + settings->no_clobber + (settings->existing != SB_EXISTING_FAIL) > 1)
+        return message_usage("--existing, --force and --no-clobber exclude each other");
     if (settings->no_target_directory && operands > 3)
         return message_usage("-T takes one SOURCE");
     return STATUS_CLEAN;

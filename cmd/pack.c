@@ -13,16 +13,15 @@
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/part.h"
+#include "ui/shared_options.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A choice that was not made. */
-#define NOT_GIVEN (-1)
-
 struct settings {
-    const char *archive;
+    const char *archive; /* output, or the first operand */
+    const char *output;
     const char *part;
     struct sb_share share;
     struct sb_pack_input *inputs; /* in the order given, -C among them */
@@ -69,13 +68,21 @@ static bool add_input(struct settings *settings, enum sb_pack_input_kind kind, c
 
 static bool take_operand(void *settings, const char *value)
 {
-    struct settings *s = settings;
+    return add_input(settings, SB_INPUT_PATH, value);
+}
 
-    if (!s->archive) {
-        s->archive = value;
-        return true;
+/* Without -o the first operand is the archive. */
+static void name_archive(struct settings *settings)
+{
+    struct sb_pack_input *inputs = settings->inputs;
+
+    settings->archive = settings->output;
+    for (size_t i = 0; !settings->archive && i < settings->input_count; i++) {
+        if (inputs[i].kind != SB_INPUT_PATH)
+            continue;
+        settings->archive = inputs[i].text;
+        memmove(&inputs[i], &inputs[i + 1], (--settings->input_count - i) * sizeof(*inputs));
     }
-    return add_input(s, SB_INPUT_PATH, value);
 }
 
 static bool take_directory(void *settings, const char *value)
@@ -112,55 +119,47 @@ static const struct option options[] = {
                 OPERAND_DIRECTORY),
     OPTION_CALL('T', "files-from", "FILE", take_list,
                 "the paths in FILE too, one a line; - is stdin", OPERAND_FILE),
-    OPTION_FLAG('0', "null", struct settings, nul, "names in lists end with NUL, not newline"),
+    OPTION_NULL(struct settings, nul, "names in lists end with NUL, not newline"),
     OPTIONS_FILTER(struct settings, "store"),
     OPTION_FLAG('L', "dereference", struct settings, dereference,
                 "store what symbolic links point to"),
     OPTION_FLAG('x', "one-file-system", struct settings, one_file_system,
                 "do not descend into other file systems"),
-    OPTION_TEXT(0, "prefix", struct settings, prefix, "DIR", "store everything below DIR",
-                OPERAND_ANY),
+    OPTION_PREFIX(struct settings),
     OPTION_MORE("What is stored"),
     OPTION_CALL(0, "exclude-from", "FILE", take_exclude_from,
                 "leave out what matches a line of FILE", OPERAND_FILE),
     OPTION_FLAG(0, "no-recursion", struct settings, no_recursion,
                 "directories without what is below them"),
-    OPTION_INTEGER(0, "strip-components", struct settings, strip, "N", 0, 1000,
-                   "take N leading components off each name"),
+    OPTION_STRIP(struct settings),
     OPTION_TEXT(0, "iconv", struct settings, charset, "CHARSET",
                 "names are in CHARSET; store them as UTF-8", OPERAND_ANY),
     OPTION_TEXT(0, "stdin-name", struct settings, stdin_name, "PATH",
                 "the name of standard input, when PATH is -", OPERAND_ANY),
     OPTION_GROUP("Archive"),
-    OPTION_FLAG(0, "append", struct settings, append, "add to an archive that exists"),
+    OPTION_OUTPUT(struct settings, "the ARCHIVE, in place of the first operand"),
+    OPTION_APPEND(struct settings),
     OPTION_FLAG('u', "update", struct settings, update,
                 "with --append: replace files that changed here"),
-    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", sb_duplicate_words,
-                  "which of files with one name is kept"),
-    OPTION_FLAG('f', "force", struct settings, force, "replace the archive if there is one"),
-    OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
-                "begin a new shard before one passes SIZE"),
+    OPTION_DUPLICATES(struct settings),
+    OPTION_REPLACE(struct settings),
+    OPTION_SHARD_SIZE(struct settings),
     OPTION_MORE("Archive"),
+    OPTION_WAIT,
     OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
                   "order of the bytes in shards (default: path)"),
-    OPTION_CHOICE(0, "compress", struct settings, compress, "CODING", sb_coding_words,
-                  "store each file compressed, its suffix added"),
-    OPTION_INTEGER(0, "level", struct settings, level, "N", 1, 22,
-                   "with --compress: how hard to compress"),
+    OPTION_COMPRESS(struct settings),
+    OPTION_LEVEL(struct settings),
     OPTION_FLAG(0, "seal", struct settings, seal,
                 "with --append: leave existing shards as they are"),
-    OPTION_SIZE(0, "checkpoint", struct settings, checkpoint, "SIZE",
-                "commit after each SIZE, for --resume"),
-    OPTION_FLAG(0, "resume", struct settings, resume,
-                "go on where a run with --checkpoint was interrupted"),
+    OPTIONS_CHECKPOINT(struct settings),
     OPTION_GROUP("Speed"),
     OPTION_THREADS(struct settings, "read with N threads"),
     OPTION_PART(struct settings, part, "part I of N, into an archive of its own, or 'auto'"),
     OPTION_MORE("Speed"),
     OPTION_BWLIMIT,
     OPTION_GROUP("Reports"),
-    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
-                "write nothing; under -v name what would be stored"),
+    OPTION_DRY_RUN(struct settings, dry_run),
     OPTION_MORE("Reports"),
     OPTION_FLAG(0, "strict", struct settings, strict,
                 "look first; make nothing if anything would be lost"),
@@ -170,6 +169,7 @@ static const struct option options[] = {
 
 static const char *const synopsis[] = {
     "[-C DIR] [-T FILE [-0]] ARCHIVE PATH...",
+    "[-C DIR] [-T FILE [-0]] -o ARCHIVE PATH...",
     "--append [--update] ARCHIVE PATH...",
     "--part=I/N [-C DIR] ARCHIVE PATH...",
     "--stdin-name=PATH ARCHIVE -",
@@ -186,7 +186,7 @@ static const char *misuse(struct settings *settings)
 
     for (size_t i = 0; i < settings->input_count; i++)
         paths += settings->inputs[i].kind != SB_INPUT_DIRECTORY;
-    if (!settings->archive)
+    if (!settings->archive || !*settings->archive)
         return "the name of the archive is missing";
     if (strcmp(settings->archive, "-") == 0)
         return "an archive is several files, and cannot be written to a pipe";
@@ -344,11 +344,13 @@ static void end(void *settings)
 static int run(void *context, char **operands, int count)
 {
     struct settings *settings = context;
-    const char *wrong = misuse(settings);
     struct sb_buf name = {0};
+    const char *wrong;
     int status;
 
     (void)operands, (void)count;
+    name_archive(settings);
+    wrong = misuse(settings);
     if (wrong)
         return message_usage("%s", wrong);
     for (size_t i = 0; settings->nul && i < settings->input_count; i++) {

@@ -6,6 +6,7 @@
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/output.h"
+#include "ui/shared_options.h"
 
 #include "core/glob.h"
 
@@ -13,6 +14,7 @@
 
 struct settings {
     bool recursive;
+    bool empty;
     const char *files_from;
     bool nul;
     struct sb_filter *filter;
@@ -23,20 +25,20 @@ struct settings {
 static const struct option options[] = {
     OPTION_FLAG('r', "recursive", struct settings, recursive,
                 "remove directories, and all that is below them"),
-    OPTION_TEXT('T', "files-from", struct settings, files_from, "FILE",
-                "remove the names in FILE, one a line; - is stdin", OPERAND_FILE),
-    OPTION_FLAG('0', "null", struct settings, nul,
-                "names in FILE, and those that -n prints, end in NUL"),
+    OPTION_FLAG('d', "dir", struct settings, empty, "remove empty directories too"),
+    OPTION_FILES_FROM(struct settings, files_from,
+                      "remove the names in FILE, one a line; - is stdin"),
+    OPTION_NULL(struct settings, nul, "names in FILE, and those that -n prints, end in NUL"),
     OPTIONS_FILTER(struct settings, "remove"),
-    OPTION_FLAG('f', "force", struct settings, force, "what is not there is no error"),
-    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
-                "print what would be removed, and change nothing"),
+    OPTION_FORCE(struct settings, "a missing name is no error"),
+    OPTION_WAIT,
+    OPTION_DRY_RUN(struct settings, dry_run),
     OPTION_END,
 };
 
 static const char *const synopsis[] = {
-    "[-r] ARCHIVE PATH|GLOB...",
-    "[-r] [-0] -T FILE ARCHIVE",
+    "[-r|-d] ARCHIVE PATH|GLOB...",
+    "[-r|-d] [-0] -T FILE ARCHIVE",
     NULL,
 };
 
@@ -72,6 +74,7 @@ static int remove_names(struct settings *settings, const char *archive, char *co
         .list_end = settings->nul ? '\0' : '\n',
         .filter = settings->filter,
         .recursive = settings->recursive,
+        .empty = settings->empty,
         .force = settings->force,
         .dry_run = settings->dry_run,
         .notify = &message_notify,

@@ -31,12 +31,6 @@ struct in_place {
     bool json;
 };
 
-static const char *const to_words[] = {
-    "archive", "tar",   "tar.gz", "tar.bz2", "tar.xz",      "tar.lzma", "tar.zst",
-    "tar.lz4", "tgz",   "tbz2",   "txz",     "tzst",        "zip",      "bag",
-    "bagz",    "syrah", "syr",    "cache",   "torchcachex", NULL,
-};
-
 static void show_moved(void *context, int64_t bytes)
 {
     (void)context;
@@ -63,6 +57,9 @@ static void summarize(const struct in_place *wanted, const struct sb_reshard_cou
     sb_format_human(counts->moved_bytes, size);
     if (wanted->json)
         print_moved_json(counts);
+    else if (wanted->dry_run && counts->moved_files == 0 &&
+             counts->shards_after == counts->shards_before)
+        return;
     else if (wanted->dry_run)
         output_format("shards: %" PRIu32 ", would be: %" PRIu32 "; files to move: %" PRId64
                       " (%s)\n",
@@ -154,29 +151,24 @@ static const struct option options[] = {
     OPTION_SIZE(0, "shard-size", struct split_settings, shard_size, "SIZE",
                 "shards of at most SIZE; without -o: cut ARCHIVE"),
     OPTION_GROUP("Output"),
-    OPTION_TEXT('o', "output", struct split_settings, output, "OUTPUT",
-                "what parts are called; {} is a part's name or number", OPERAND_FILE),
-    OPTION_CHOICE(0, "to", struct split_settings, to, "KIND", to_words,
-                  "what parts become (default: by the suffix)"),
+    OPTION_OUTPUT(struct split_settings, "what parts are called; {} is a part's name or number"),
+    OPTION_TO(struct split_settings, "what parts become (default: by the suffix)"),
     OPTION_FLAG(0, "symlink", struct split_settings, symlink,
                 "copy nothing: parts are links to the shards"),
-    OPTION_FLAG('f', "force", struct split_settings, force, "replace parts that are there"),
-    OPTION_FLAG(0, "skip-existing", struct split_settings, skip_existing,
-                "keep parts that are there, make the others"),
+    OPTION_FORCE(struct split_settings, "replace parts that exist; without -o, see the manual"),
+    OPTION_EXISTING(struct split_settings, "parts that exist already (default: fail)"),
     OPTION_GROUP("Reports"),
-    OPTION_FLAG('n', "dry-run", struct split_settings, dry_run,
-                "write nothing; show which parts there would be"),
+    OPTION_DRY_RUN(struct split_settings, dry_run),
     OPTION_FLAG(0, "json", struct split_settings, json, "print each part as a line of JSON"),
     OPTION_MORE("How it is cut"),
     OPTION_INTEGER(0, "seed", struct split_settings, seed, "N", 0, INT64_MAX,
                    "with --ratio: another chance (default: 0)"),
     OPTION_FLAG('0', "null", struct split_settings, null, "with --by-list: NUL ends each name"),
     OPTION_MORE("Output"),
-    OPTION_FLAG(0, "absolute", struct split_settings, absolute,
-                "with --symlink: links are absolute, not relative to the parts"),
-    OPTION_FLAG(0, "follow", struct split_settings, follow,
-                "without -o: write into shards that are links"),
-    OPTION_INTEGER(0, "level", struct split_settings, level, "N", 1, 22, "how hard to compress"),
+    OPTION_WAIT,
+    OPTION_ABSOLUTE(struct split_settings),
+    OPTION_FOLLOW(struct split_settings),
+    OPTION_LEVEL(struct split_settings),
     OPTIONS_OF_BAGS(struct split_settings, records),
     OPTION_MORE("Speed"),
     OPTION_THREADS(struct split_settings, "threads to use"),
@@ -271,6 +263,8 @@ static void show_part(void *context, const struct sb_split_part *part)
         return;
     }
     if (run->settings->dry_run) {
+        if (part->skipped)
+            return;
         output_format("%10" PRId64 " %15" PRId64 " ", part->files, part->bytes);
         output_line(part->output, strlen(part->output), false);
         return;
@@ -325,7 +319,7 @@ static void conclude(const struct split_settings *settings, const struct sb_spli
         if (result->parts > 0 && !settings->dry_run)
             message_error(
                 "%s: parts that are whole: %" PRId64 "; %s", settings->output, result->parts,
-                settings->symlink ? "run again with --force" : "go on with --skip-existing");
+                settings->symlink ? "run again with --force" : "go on with --existing=skip");
         return;
     }
     if (result->files_left > 0)
@@ -337,11 +331,9 @@ static void conclude(const struct split_settings *settings, const struct sb_spli
                         result->problems);
 }
 
-static enum sb_split_existing existing_of(const struct split_settings *settings)
+static enum sb_existing existing_of(const struct split_settings *settings)
 {
-    return settings->force           ? SB_SPLIT_REPLACE
-           : settings->skip_existing ? SB_SPLIT_SKIP
-                                     : SB_SPLIT_REFUSE;
+    return settings->force ? SB_EXISTING_REPLACE : (enum sb_existing)settings->existing;
 }
 
 /* Bags that become bags: no record is named, and frames are moved as they are. */

@@ -10,6 +10,7 @@
 #include "ui/message.h"
 #include "ui/output.h"
 #include "ui/owners.h"
+#include "ui/shared_options.h"
 
 #include "core/choice.h"
 #include "core/glob.h"
@@ -41,34 +42,25 @@ static const char *const synopsis[] = {
     NULL,
 };
 
-/* In the order of enum sb_existing. */
-static const char *const existing_choices[] = {"fail", "skip", "replace", "newer", NULL};
-
 static const struct option options[] = {
     OPTION_GROUP("What is taken"),
     OPTIONS_FILTER(struct settings, "take"),
-    OPTION_INTEGER(0, "strip-components", struct settings, strip, "N", 0, 100000,
-                   "take N leading components off each name"),
-    OPTION_FLAG(0, "decompress", struct settings, decompress,
-                "take .gz, .bz2, .xz or .zst off files and names"),
-    OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' checksums"),
+    OPTION_STRIP(struct settings),
+    OPTIONS_DECOMPRESS(struct settings),
+    OPTION_NO_CHECK(struct settings),
     OPTION_GROUP("Directory"),
     OPTION_TEXT('C', "directory", struct settings, directory, "DIR",
                 "unpack into DIR, which is made when it is missing", OPERAND_DIRECTORY),
-    OPTION_CHOICE(0, "existing", struct settings, existing, "HOW", existing_choices,
-                  "files that are there already (default: fail)"),
+    OPTION_EXISTING(struct settings, "files that exist already (default: fail)"),
     OPTIONS_OWNERS(struct settings),
     OPTION_FLAG(0, "sync", struct settings, sync, "have everything on disk before the end"),
     OPTION_GROUP("Reports"),
-    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
-                "write nothing, list what would be written"),
+    OPTION_DRY_RUN(struct settings, dry_run),
     OPTION_REPORT(struct settings),
     OPTION_GROUP("Speed"),
     OPTION_THREADS(struct settings, "threads that write"),
     OPTION_BWLIMIT,
     OPTION_MORE("Input"),
-    OPTION_FLAG(0, "decompress-all", struct settings, decompress_all,
-                "the same, also where several are stacked"),
     OPTION_MAX_SIZE(struct settings),
     OPTION_FROM,
     OPTION_ICONV,

@@ -7,8 +7,8 @@
 #include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
-#include "ui/options.h"
 #include "ui/output.h"
+#include "ui/shared_options.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,7 +24,8 @@ struct settings {
 static const struct option options[] = {
     OPTION_FLAG(0, "checksums", struct settings, checksums,
                 "compute absent checksums, by reading the files"),
-    OPTION_FLAG('n', "dry-run", struct settings, dry_run, "say what would be done, and do nothing"),
+    OPTION_WAIT,
+    OPTION_DRY_RUN(struct settings, dry_run),
     OPTION_THREADS(struct settings, "read with N threads"),
     OPTION_BWLIMIT,
     OPTION_END,

@@ -8,15 +8,15 @@ _shardbox_table() {
     options='' first=none others=none
     case $1 in
     pack)
-        options='-C --directory= -T --files-from= -0 --null --include= --exclude= -L --dereference -x --one-file-system --prefix= --exclude-from= --no-recursion --strip-components= --iconv= --stdin-name= --append -u --update --duplicates= -f --force --shard-size= --order= --compress= --level= --seal --checkpoint= --resume -j --threads= --part= --bwlimit= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-C --directory= -T --files-from= -0 --null --include= --exclude= -L --dereference -x --one-file-system --prefix= --exclude-from= --no-recursion --strip-components= --iconv= --stdin-name= -o --output= --append -u --update --duplicates= -f --force --shard-size= --wait --order= --compress= --level= --seal --checkpoint= --resume -j --threads= --part= --bwlimit= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=file
         ;;
     unpack)
-        options='--include= --exclude= --strip-components= --decompress --no-check -C --directory= --existing= -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --report= -j --threads= --bwlimit= --decompress-all --max-size= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--include= --exclude= --strip-components= --decompress --decompress-all --no-check -C --directory= --existing= -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --report= -j --threads= --bwlimit= --max-size= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= --wrap -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= --decompress -j --threads= --part= --bwlimit= --iconv= --no-checksum --compress= --level= --method= --sparse --checkpoint= --resume --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --no-checksum --wait --compress= --level= --method= --sparse --checkpoint= --resume --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     diff)
@@ -40,35 +40,35 @@ _shardbox_table() {
         first=archive others=path
         ;;
     verify)
-        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair-from= --repair-prefix= -n --dry-run -j --threads= --bwlimit= --max-size= --from= --iconv= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair-from= --repair-prefix= -n --dry-run --wait -j --threads= --bwlimit= --max-size= --from= --iconv= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     rm)
-        options='-r --recursive -T --files-from= -0 --null --include= --exclude= -f --force -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-r --recursive -d --dir -T --files-from= -0 --null --include= --exclude= -f --force --wait -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     mv)
-        options='-T --no-target-directory -f --force --no-clobber -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-T --no-target-directory --existing= -f --force --no-clobber --wait -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     defrag)
-        options='--quick --max-time= --keep-through= --shards= -n --dry-run -f --force --follow --bwlimit= -h --human-readable --json -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='--quick --max-time= --keep-through= --shards= -n --dry-run --wait -f --force --follow --bwlimit= -h --human-readable --json -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     split)
-        options='--parts= --size= --count= --ratio= --by-list= --by-dir --rest= --samples --shard-size= -o --output= --to= --symlink -f --force --skip-existing -n --dry-run --json --seed= -0 --null --absolute --follow --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= -j --threads= --bwlimit= --from= --iconv= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--parts= --size= --count= --ratio= --by-list= --by-dir --rest= --samples --shard-size= -o --output= --to= --symlink -f --force --existing= -n --dry-run --json --seed= -0 --null --wait --absolute --follow --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= -j --threads= --bwlimit= --from= --iconv= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     merge)
-        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --iconv= -n --dry-run --strict --report= -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --iconv= -n --dry-run --strict --report= --wait -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     merge-symlink)
-        options='-o --output= -f --force --append --prefix= --as-subdirs --duplicates= -n --dry-run --absolute --hardlink --reflink -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-o --output= -f --force --append --prefix= --as-subdirs --duplicates= -n --dry-run --wait --absolute --hardlink --reflink -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     upgrade)
-        options='--checksums -n --dry-run -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--checksums --wait -n --dry-run -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     help) first="words:$_shardbox_commands" ;;
@@ -88,8 +88,10 @@ _shardbox_value() {
     pack:--strip-components) wanted='any' ;;
     pack:--iconv) wanted='any' ;;
     pack:--stdin-name) wanted='any' ;;
+    pack:--output | pack:-o) wanted='file' ;;
     pack:--duplicates) wanted='words:error first last' ;;
     pack:--shard-size) wanted='any' ;;
+    pack:--wait=) wanted='any' ;;
     pack:--order) wanted='words:path input inode' ;;
     pack:--compress) wanted='words:gz bz2 xz zst' ;;
     pack:--level) wanted='any' ;;
@@ -115,6 +117,7 @@ _shardbox_value() {
     unpack:--layout) wanted='words:concatenated interleaved' ;;
     convert:--from) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.lz tar.Z tgz tbz2 txz tzst cpio zip bag bagz syrah syr cache torchcachex extents' ;;
     convert:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' ;;
+    convert:--output | convert:-o) wanted='file' ;;
     convert:--existing) wanted='words:fail skip replace newer' ;;
     convert:--duplicates) wanted='words:error first last' ;;
     convert:--shard-size) wanted='any' ;;
@@ -126,6 +129,7 @@ _shardbox_value() {
     convert:--part) wanted='none' ;;
     convert:--bwlimit) wanted='any' ;;
     convert:--iconv) wanted='any' ;;
+    convert:--wait=) wanted='any' ;;
     convert:--compress) wanted='words:gz bz2 xz zst' ;;
     convert:--level) wanted='any' ;;
     convert:--method) wanted='words:store deflate' ;;
@@ -236,6 +240,7 @@ _shardbox_value() {
     verify:--prom) wanted='file' ;;
     verify:--repair-from) wanted='file' ;;
     verify:--repair-prefix) wanted='any' ;;
+    verify:--wait=) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;
     verify:--bwlimit) wanted='any' ;;
     verify:--max-size) wanted='any' ;;
@@ -252,9 +257,13 @@ _shardbox_value() {
     rm:--files-from | rm:-T) wanted='file' ;;
     rm:--include) wanted='any' ;;
     rm:--exclude) wanted='any' ;;
+    rm:--wait=) wanted='any' ;;
+    mv:--existing) wanted='words:fail skip replace newer' ;;
+    mv:--wait=) wanted='any' ;;
     defrag:--max-time) wanted='none' ;;
     defrag:--keep-through) wanted='any' ;;
     defrag:--shards) wanted='none' ;;
+    defrag:--wait=) wanted='any' ;;
     defrag:--bwlimit) wanted='any' ;;
     split:--parts) wanted='any' ;;
     split:--size) wanted='any' ;;
@@ -264,8 +273,10 @@ _shardbox_value() {
     split:--rest) wanted='any' ;;
     split:--shard-size) wanted='any' ;;
     split:--output | split:-o) wanted='file' ;;
-    split:--to) wanted='words:archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' ;;
+    split:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' ;;
+    split:--existing) wanted='words:fail skip replace newer' ;;
     split:--seed) wanted='any' ;;
+    split:--wait=) wanted='any' ;;
     split:--level) wanted='any' ;;
     split:--records) wanted='none' ;;
     split:--files-from | split:-T) wanted='file' ;;
@@ -281,7 +292,7 @@ _shardbox_value() {
     split:--bwlimit) wanted='any' ;;
     split:--from) wanted='any' ;;
     split:--iconv) wanted='any' ;;
-    merge:--output | merge:-o) wanted='archive' ;;
+    merge:--output | merge:-o) wanted='file' ;;
     merge:--prefix) wanted='any' ;;
     merge:--duplicates) wanted='words:error first last' ;;
     merge:--shard-size) wanted='any' ;;
@@ -289,11 +300,14 @@ _shardbox_value() {
     merge:--exclude) wanted='any' ;;
     merge:--iconv) wanted='any' ;;
     merge:--report) wanted='file' ;;
+    merge:--wait=) wanted='any' ;;
     merge:--threads | merge:-j) wanted='any' ;;
     merge:--bwlimit) wanted='any' ;;
     merge-symlink:--output | merge-symlink:-o) wanted='file' ;;
     merge-symlink:--prefix) wanted='any' ;;
     merge-symlink:--duplicates) wanted='words:error first last' ;;
+    merge-symlink:--wait=) wanted='any' ;;
+    upgrade:--wait=) wanted='any' ;;
     upgrade:--threads | upgrade:-j) wanted='any' ;;
     upgrade:--bwlimit) wanted='any' ;;
     esac

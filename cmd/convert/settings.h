@@ -7,9 +7,7 @@
 #include "convert/records.h"
 #include "core/glob.h"
 #include "ui/owners.h"
-
-/* Choices that were not made. */
-#define NOT_GIVEN (-1)
+#include "ui/shared_options.h"
 
 enum { METHOD_STORE, METHOD_DEFLATE };
 
@@ -52,8 +50,8 @@ struct convert_settings {
 
     char *const *inputs; /* operands */
     size_t input_count;
-    const char *output; /* of the part, where the work is cut; so are the report and keys that
-                           are written */
+    const char *output; /* -o, or the last operand; of the part, where the work is cut; so are the
+                           report and keys that are written */
     bool from_extents;
     struct sb_container_type input_type; /* as --from says */
     struct sb_container_type output_type;

@@ -17,7 +17,7 @@ static const char *misused_in_place(const struct split_settings *settings)
 {
     if (settings->seed != NOT_GIVEN || settings->null || settings->rest || settings->samples ||
         settings->to != NOT_GIVEN || settings->symlink || settings->absolute ||
-        settings->skip_existing || settings->opening.from.kind != SB_UNKNOWN || settings->level ||
+        settings->existing || settings->opening.from.kind != SB_UNKNOWN || settings->level ||
         names_bags(&settings->records))
         return "without -o, --shard-size changes ARCHIVE itself: of the options only --follow, "
                "--force, --dry-run and --json go with it";
@@ -61,8 +61,12 @@ static const char *misused_parts(const struct split_settings *settings)
         return "--follow is for --shard-size without -o";
     if (settings->absolute && !settings->symlink)
         return "--absolute is for --symlink";
-    if (settings->force && settings->skip_existing)
-        return "--force and --skip-existing exclude each other";
+    if (settings->force && settings->existing != SB_EXISTING_FAIL)
+        return "--force and --existing exclude each other";
+    if (settings->existing == SB_EXISTING_NEWER)
+        return "--existing=newer compares files of one name, and parts are not compared: say skip "
+               "or "
+               "replace";
     return NULL;
 }
 

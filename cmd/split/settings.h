@@ -6,8 +6,7 @@
 
 #include "convert/records.h"
 #include "split/shares.h"
-
-#define NOT_GIVEN (-1)
+#include "ui/shared_options.h"
 
 struct split_settings {
     struct opening opening; /* first: OPTION_FROM */
@@ -27,7 +26,7 @@ struct split_settings {
     bool symlink;
     bool absolute;
     bool force;
-    bool skip_existing;
+    int existing;
     bool follow;
     bool dry_run;
     bool json;

@@ -6,8 +6,8 @@
 
 /* How it is done, and not what. */
 static const char *const manners[] = {
-    "append",  "bwlimit",  "checkpoint", "resume",      "force",    "threads", "quiet",
-    "verbose", "progress", "report",     "no-progress", "max-size", NULL,
+    "append",   "bwlimit", "checkpoint",  "resume",   "force",  "threads", "quiet", "verbose",
+    "progress", "report",  "no-progress", "max-size", "output", "wait",    NULL,
 };
 
 static bool is_among(const char *name, const char *const *names)

@@ -223,7 +223,11 @@ static void notify(void *context, enum sb_level level, const char *kind, const c
     const char *colon = subject ? ": " : "";
 
     (void)context;
-    (void)kind;
+    /* What a dry run is asked for. */
+    if (subject && strncmp(kind, "would-", strlen("would-")) == 0) {
+        output_line(subject, strlen(subject), false);
+        return;
+    }
     switch (level) {
     case SB_NOTE:
         message_note("%s%s%s", before, colon, text);

@@ -44,7 +44,8 @@ void message_plain(const char *text);
  */
 int message_failure(const struct sb_error *err);
 
-/* An sb_notify that prints "subject: text" at its level. */
+/* An sb_notify that prints "subject: text" at its level; of what a dry run would change (kinds that
+ * begin with "would-") just the subject, to stdout. */
 extern const struct sb_notify message_notify;
 
 int message_status(void);

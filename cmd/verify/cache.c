@@ -70,7 +70,7 @@ static enum sb_code read_options(const struct verify_run *run, unsigned threads,
         .min_age = MIN_AGE,
     };
     if (settings->cache.min_age && !sb_parse_duration(settings->cache.min_age, &out->min_age))
-        return sb_fail(err, SB_INVALID, "--min-age: '%s' is no duration, such as 10m or 2h",
+        return sb_fail(err, SB_INVALID, "--min-age: '%s' is no time, such as 10m or 2h",
                        settings->cache.min_age);
     return SB_OK;
 }

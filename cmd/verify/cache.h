@@ -21,7 +21,7 @@ struct verify_cache_settings {
     OPTION_MORE("Caches"),                                                                         \
         OPTION_FLAG(0, "repair", settings, field.repair,                                           \
                     "write the index anew, remove leftovers"),                                     \
-        OPTION_TEXT(0, "min-age", settings, field.min_age, "DURATION",                             \
+        OPTION_TEXT(0, "min-age", settings, field.min_age, "TIME",                                 \
                     "not where a file was written since (default: 10m)", OPERAND_NONE)
 
 /* SB_INVALID: one of these options was given, and this is no cache. */

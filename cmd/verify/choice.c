@@ -96,10 +96,10 @@ static enum sb_code parse_times(const struct verify_choice_settings *settings,
                                 struct sb_verify_choice *out, struct sb_error *err)
 {
     if (settings->max_time && !sb_parse_duration(settings->max_time, &out->max_seconds))
-        return sb_fail(err, SB_INVALID, "--max-time=%s: is no duration, as 90m, 2h or 1d are",
+        return sb_fail(err, SB_INVALID, "--max-time=%s: is no time, such as 90m, 2h or 1d",
                        settings->max_time);
     if (settings->max_age && !sb_parse_duration(settings->max_age, &out->max_age))
-        return sb_fail(err, SB_INVALID, "--max-age=%s: is no duration, as 12h, 30d or 8w are",
+        return sb_fail(err, SB_INVALID, "--max-age=%s: is no time, such as 12h, 30d or 8w",
                        settings->max_age);
     if (settings->max_age && !settings->state)
         return sb_fail(err, SB_INVALID,

@@ -25,11 +25,11 @@ struct verify_choice_settings {
                     "as --subset; 'auto': as the scheduler says", OPERAND_NONE),                   \
         OPTION_TEXT(0, "shards", settings, field.shards, "A-B", "read only files in these shards", \
                     OPERAND_NONE),                                                                 \
-        OPTION_TEXT(0, "max-time", settings, field.max_time, "DURATION",                           \
+        OPTION_TEXT(0, "max-time", settings, field.max_time, "TIME",                               \
                     "end after so long (2h, 90m, 1d)", OPERAND_NONE),                              \
         OPTION_TEXT(0, "state", settings, field.state, "FILE",                                     \
                     "remember what was read, read the oldest first", OPERAND_FILE),                \
-        OPTION_TEXT(0, "max-age", settings, field.max_age, "DURATION",                             \
+        OPTION_TEXT(0, "max-age", settings, field.max_age, "TIME",                                 \
                     "leave out what --state has sound since (30d)", OPERAND_NONE)
 
 /* What they say, to be used as long as the settings are; SB_INVALID for what cannot be, or not

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "task/restore/restore.h"
+#include "ui/shared_options.h"
 
 #include <stdbool.h>
 
@@ -24,8 +25,7 @@ struct verify_repair_settings {
                     "restore files from an archive, directory, tar or zip", OPERAND_FILE),         \
         OPTION_TEXT(0, "repair-prefix", settings, field.prefix, "DIR",                             \
                     "with it: the directory of COPY that has the files", OPERAND_ANY),             \
-        OPTION_FLAG('n', "dry-run", settings, field.dry_run,                                       \
-                    "with it, or --repair: find what could be put right")
+        OPTION_DRY_RUN(settings, field.dry_run), OPTION_WAIT
 
 /* SB_INVALID for options that do not go together. */
 enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *err) SB_CHECKED;

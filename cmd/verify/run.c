@@ -107,6 +107,8 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
     struct verify_run *run = context;
 
     run->problems += level == SB_PROBLEM;
+    if (run->settings->json && strncmp(kind, "would-", strlen("would-")) == 0)
+        return;
     if (!run->report.file) {
         message_notify.call(message_notify.context, level, kind, subject, text);
         return;
@@ -162,8 +164,8 @@ void verify_run_found(void *context, const struct sb_defect *defect)
     run->errors[verify_kind(defect->kind)]++;
     if (run->report.file)
         verify_report_defect(&run->report, defect);
-    /* To print after a signal would end the program here. */
-    else if (!sb_interrupted())
+    /* To print after a signal would end the program here. A dry run prints what it would change. */
+    else if (!sb_interrupted() && (run->settings->json || !run->settings->repair.dry_run))
         print_defect(run, defect);
 }
 

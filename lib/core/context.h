@@ -14,6 +14,7 @@
 #include "core/throttle.h"
 
 #include <stdatomic.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct sb_context {
@@ -29,6 +30,11 @@ struct sb_context {
     const char *charset; /* of names in zips, tars and cpios that do not declare theirs: a name for
                             store/charset.h; NULL: the default of each format */
     struct sb_throttle throttle; /* see sb_throttle_set */
+
+    /* Seconds to wait for a file that another process writes; 0: not at all, -1: as long as it
+     * takes. `waits` (may be NULL) is called once for each such wait, with why. */
+    int64_t lock_wait;
+    void (*waits)(const char *why);
 };
 
 /*

@@ -1,13 +1,16 @@
 #include "core/file_lock.h"
 
+#include "core/interrupt.h"
 #include "core/number.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define WAIT_SECONDS_MOST 86400
+#define ASK_MILLISECONDS  100 /* between two times that a lock is asked for */
 
 static int set_first_byte(int fd, short type)
 {
@@ -34,6 +37,22 @@ int sb_lock_wait(int usual)
     if (!text || !sb_parse_integer(text, 0, WAIT_SECONDS_MOST, &seconds))
         return usual;
     return (int)seconds * 1000;
+}
+
+bool sb_lock_await(enum sb_code *code, unsigned *tries, struct sb_error *why)
+{
+    const struct sb_context *context = sb_context_now;
+    const struct timespec moment = {.tv_nsec = ASK_MILLISECONDS * 1000000L};
+
+    if (*code != SB_LOCKED || context->lock_wait == 0 ||
+        (context->lock_wait > 0 && *tries >= context->lock_wait * (1000 / ASK_MILLISECONDS)))
+        return false;
+    if ((*tries)++ == 0 && context->waits)
+        context->waits(why->text);
+    nanosleep(&moment, NULL);
+    if (sb_interrupted())
+        *code = sb_fail_interrupt(why);
+    return *code == SB_LOCKED;
 }
 
 bool sb_locks_are_missing(int error_number)

@@ -112,7 +112,7 @@ shardbox mv: d/e: moved to f/e"
 }
 
 @test "a file is replaced under -f only" {
-    refused "d/2: is there already; -f replaces it, --no-clobber leaves both as they are" \
+    refused "d/2: exists already; --existing=replace (-f) replaces it, --existing=skip leaves both as they are" \
         a.barecat 5 d/2
     run_ok sb mv -v --no-clobber a.barecat 5 d/2
     stderr_is "shardbox mv: 5: stays, for d/2 is there already"
@@ -224,7 +224,7 @@ d/e -> f/e"
     run_fail 2 sb mv -n a.barecat none f
     stderr_has "none: no such file or directory in the archive"
     run_fail 2 sb mv -n a.barecat 5 d/1
-    stderr_has "d/1: is there already"
+    stderr_has "d/1: exists already"
     chmod u+w .
     [[ $(md5sum a.barecat*) == "$before" ]]
 }

@@ -102,7 +102,7 @@ shardbox split: t-00001-of-00002.bag: 40 records (360)'
     [ -z "$output" ]
 }
 
-@test "parts that stand: refused, kept under --skip-existing, replaced under --force" {
+@test "parts that stand: refused, kept under --existing=skip, replaced under --force" {
     make_bag
     sb split --parts=3 -o 'p-{}.bagz' a.bagz
     rm p-1.bagz
@@ -110,13 +110,13 @@ shardbox split: t-00001-of-00002.bag: 40 records (360)'
     stderr_has "p-0.bagz: exists already, nothing was written"
     [ ! -e p-1.bagz ]
     echo other >p-0.bagz
-    run_ok sb split --skip-existing --parts=3 -o 'p-{}.bagz' a.bagz
+    run_ok sb split --existing=skip --parts=3 -o 'p-{}.bagz' a.bagz
     [[ $(<p-0.bagz) == other && -e p-1.bagz ]]
     run_ok sb split --force --parts=3 -o 'p-{}.bagz' a.bagz
     lines_of p-0.bagz,p-1.bagz,p-2.bagz | cmp - lines.txt
     sb split --parts=3 -o 's@3.bagz' a.bagz
     run_fail 2 sb split --parts=3 -o 's@3.bagz' a.bagz
-    run_ok sb split --skip-existing --parts=3 -o 's@3.bagz' a.bagz
+    run_ok sb split --existing=skip --parts=3 -o 's@3.bagz' a.bagz
 }
 
 @test "a bag goes into archives and tars by its records' names" {

@@ -321,7 +321,7 @@ empty/inner"
     make_files
     echo precious >p-2.barecat
     run_fail 2 sb split --parts=3 -o 'p-{}.barecat' a.barecat
-    stderr_is "shardbox split: p-2.barecat: exists already, nothing was written; --force replaces such parts, --skip-existing keeps them"
+    stderr_is "shardbox split: p-2.barecat: exists already, nothing was written; --force replaces such parts, --existing=skip keeps them"
     [[ ! -e p-0.barecat && $(<p-2.barecat) == precious ]]
     rm p-2.barecat
     touch p-1.barecat-shard-00000
@@ -330,15 +330,15 @@ empty/inner"
     [[ ! -e p-0.barecat ]]
 }
 
-@test "--force replaces parts, --skip-existing keeps them" {
+@test "--force replaces parts, --existing=skip keeps them" {
     make_files
     sb split --parts=3 -o 'p-{}.barecat' a.barecat
     sb rm p-1.barecat one 2>/dev/null || sb pack -f p-1.barecat -C tree one/1.txt
     touch -d 2001-01-01 p-0.barecat p-2.barecat
-    run_ok sb split -v --skip-existing --parts=3 -o 'p-{}.barecat' a.barecat
+    run_ok sb split -v --existing=skip --parts=3 -o 'p-{}.barecat' a.barecat
     stderr_has "p-1.barecat: is there already; left as it is, where this would be"
     rm p-2.barecat p-2.barecat-shard-00000
-    run_ok sb split --skip-existing --parts=3 -o 'p-{}.barecat' a.barecat
+    run_ok sb split --existing=skip --parts=3 -o 'p-{}.barecat' a.barecat
     [[ $(stat -c %y p-0.barecat) == 2001-01-01* ]]
     run_ok sb verify p-2.barecat
     run_ok sb split -f --parts=3 -o 'p-{}.barecat' a.barecat
@@ -454,7 +454,7 @@ shardbox split: x1.barecat: 1 file (2)'
     refused "standard input can be only one of the lists, or CONTAINER" --by-list=a=- -o '{}' -
     refused "--seed is for --ratio" --parts=2 --seed=1 -o '{}' a.barecat
     refused "--rest is for --ratio" --parts=2 --rest=x -o '{}' a.barecat
-    refused "--force and --skip-existing" --parts=2 -f --skip-existing -o '{}' a.barecat
+    refused "--force and --existing" --parts=2 -f --existing=skip -o '{}' a.barecat
     refused "parts can be archives, tars, zips, bags, Syrah files or caches" --parts=2 -o '{}.cpio' a.barecat
     refused "--shard-size is for parts that are archives" --parts=2 --shard-size=1M -o '{}.tar' a.barecat
     refused "missing: No such file" --by-list=a=missing -o '{}' a.barecat

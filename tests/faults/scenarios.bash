@@ -562,7 +562,7 @@ start_parts() {
     [ -d gaps ] || make_gaps gaps
 }
 run_parts() {
-    "$@" split -q -j1 --parts=3 --skip-existing -o 'at/part-{}.barecat' gaps/a.barecat
+    "$@" split -q -j1 --parts=3 --existing=skip -o 'at/part-{}.barecat' gaps/a.barecat
 }
 check_parts() {
     parts "$1" '.*/part-[012]\.barecat\(-shard-[0-9]*\|-journal\)?'
@@ -573,7 +573,7 @@ start_linked_parts() {
     [ -d gaps ] || make_gaps gaps
 }
 run_linked_parts() {
-    "$@" split -q --symlink --absolute --parts=3 --skip-existing -o 'at/part-{}.barecat' \
+    "$@" split -q --symlink --absolute --parts=3 --existing=skip -o 'at/part-{}.barecat' \
         gaps/a.barecat
 }
 check_linked_parts() {

@@ -189,6 +189,7 @@ enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow
     bool directory;
 
     *hold = SB_HOLD_NONE;
+    hold->follow = follow;
     hold->path = sb_hold_path(archive, err);
     hold->file = hold->path ? strdup(hold->path) : NULL;
     if (!hold->file)
@@ -225,7 +226,8 @@ static enum sb_code fail_locked(const struct sb_hold *hold, struct sb_error *err
     char *note;
 
     if (holder)
-        return sb_fail(err, SB_LOCKED, "%s: process %ld is writing this archive; wait for it",
+        return sb_fail(err, SB_LOCKED,
+                       "%s: process %ld is writing this archive; wait for it, or give --wait",
                        hold->file, (long)holder);
     note = sb_own_name(hold->path, SB_NEW_SUFFIX, err);
     code = note ? sb_note_fail_locked(note, hold->file, err) : err->code;
@@ -258,11 +260,12 @@ static enum sb_code lock_index(struct sb_hold *hold, struct sb_error *err)
         return code;
     if (!sb_is_identical(&look.identity, &hold->index))
         return fail_replaced(hold, err);
-    error_number = sb_lock_first_byte(hold->fd);
-    if (error_number == 0)
-        return SB_OK;
-    if (error_number == EACCES || error_number == EAGAIN)
-        return fail_locked(hold, err);
+    do {
+        error_number = sb_lock_first_byte(hold->fd);
+        code = error_number == EACCES || error_number == EAGAIN ? fail_locked(hold, err) : SB_OK;
+    } while (sb_lock_await(&code, &hold->waited, err));
+    if (code || error_number == 0)
+        return code;
     if (sb_locks_are_missing(error_number))
         return sb_fail_without_locks(err, hold->file);
     return sb_fail_errno(err, error_number, "%s: cannot be locked", hold->file);
@@ -283,13 +286,46 @@ static enum sb_code look_again(const struct sb_hold *hold, struct sb_error *err)
     return SB_OK;
 }
 
-enum sb_code sb_hold_take(struct sb_hold *hold, struct sb_error *err)
+static enum sb_code take(struct sb_hold *hold, struct sb_error *err)
 {
     enum sb_code code = hold->file ? lock_index(hold, err) : SB_OK;
 
     if (code == SB_OK)
         code = sb_note_take(&hold->note, hold->path, err);
     return code ? code : look_again(hold, err);
+}
+
+/* Whoever was waited for has put another index in the place of the one that was found. */
+static enum sb_code find_again(struct sb_hold *hold, struct sb_error *err)
+{
+    struct sb_hold former;
+    unsigned waited = hold->waited;
+    enum sb_code code;
+
+    sb_hold_move(&former, hold);
+    code = sb_hold_find(hold, former.path, former.follow, err);
+    hold->waited = waited;
+    sb_hold_drop(&former, true);
+    if (code || hold->file)
+        return code;
+    return sb_fail(err, SB_LOCKED, "%s: was removed by another process just now; try again",
+                   hold->path);
+}
+
+enum sb_code sb_hold_take(struct sb_hold *hold, struct sb_error *err)
+{
+    enum sb_code code = take(hold, err);
+    struct sb_error ignored;
+
+    while (code == SB_LOCKED && hold->file && hold->waited > 0) {
+        /* Of an index that is still the same one the time is up. */
+        if (look_again(hold, &ignored) != SB_LOCKED)
+            return code;
+        code = find_again(hold, err);
+        if (code == SB_OK)
+            code = take(hold, err);
+    }
+    return code;
 }
 
 enum sb_code sb_hold_take_index(struct sb_hold *hold, const struct sb_identity *index,
@@ -400,11 +436,13 @@ enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db, struct sb_e
     enum sb_code code;
 
     sqlite3_busy_timeout(db, 0);
-    code = sb_database_run(db, "BEGIN IMMEDIATE", err);
+    do {
+        code = sb_database_run(db, "BEGIN IMMEDIATE", err);
+        if (code == SB_LOCKED)
+            code = fail_locked(hold, err);
+    } while (sb_lock_await(&code, &hold->waited, err));
     sqlite3_busy_timeout(db, sb_lock_wait(BUSY_MILLISECONDS));
     end_bridge(hold);
-    if (code == SB_LOCKED)
-        return fail_locked(hold, err);
     if (code)
         return code;
     sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);

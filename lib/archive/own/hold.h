@@ -24,6 +24,8 @@ struct sb_hold {
     int fd;                   /* of that index; -1: not locked */
     struct sb_identity index; /* of that index */
     bool half_named;          /* a killed run also left it under the temporary name of its making */
+    bool follow;              /* the argument of sb_hold_find */
+    unsigned waited;          /* how many waits for another process, see sb_lock_await */
     struct sqlite3 *bridge;   /* see sb_hold_bridge; NULL: none */
     struct sb_note note;
 };
@@ -44,9 +46,11 @@ enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow
 enum sb_code sb_hold_refuse_links(const struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
 
 /*
- * Takes the locks, after sb_hold_find. SB_LOCKED names the process that holds one, or says that the
- * index was replaced since. note.text is what a killed run left: to be settled (settle.h) before
- * anything else.
+ * Takes the locks, after sb_hold_find. While another process holds one, waits as the context
+ * allows (lock_wait), also if that process replaces the index: then `index` is that of the new one.
+ * SB_LOCKED names the process that holds a lock, or says that the index was replaced, made or
+ * removed since. note.text is what a killed run left: to be settled (settle.h) before anything
+ * else.
  */
 enum sb_code sb_hold_take(struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
 

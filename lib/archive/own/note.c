@@ -220,14 +220,17 @@ enum sb_code sb_note_fail_locked(const char *note_path, const char *path, struct
     if (pid == 0)
         return sb_fail(err, SB_LOCKED,
                        "%s: another process, perhaps on another machine, is writing this archive; "
-                       "wait for it",
+                       "wait for it, or give --wait",
                        path);
     if (uname(&here) == 0 && strncmp(here.nodename, host, HOST_MOST) == 0)
         return sb_fail(err, SB_LOCKED,
-                       "%s: process %" PRIu64 " is writing this archive; wait for it", path, pid);
+                       "%s: process %" PRIu64
+                       " is writing this archive; wait for it, or give --wait",
+                       path, pid);
     return sb_fail(err, SB_LOCKED,
-                   "%s: process %" PRIu64 " on %s is writing this archive; wait for it", path, pid,
-                   host);
+                   "%s: process %" PRIu64
+                   " on %s is writing this archive; wait for it, or give --wait",
+                   path, pid, host);
 }
 
 static bool is_all_zeros(const struct sb_buf *bytes)
@@ -291,12 +294,18 @@ static enum sb_code refuse_foreign(const struct sb_note *note, const struct sb_l
 
 static enum sb_code lock(struct sb_note *note, bool was_there, struct sb_error *err)
 {
-    int error_number = sb_lock_first_byte(note->fd);
+    int error_number;
+    unsigned tries = 0;
+    enum sb_code code;
 
-    if (error_number == 0)
-        return SB_OK;
-    if (error_number == EACCES || error_number == EAGAIN)
-        return sb_note_fail_locked(note->path, note->path, err);
+    do {
+        error_number = sb_lock_first_byte(note->fd);
+        code = error_number == EACCES || error_number == EAGAIN
+                   ? sb_note_fail_locked(note->path, note->path, err)
+                   : SB_OK;
+    } while (sb_lock_await(&code, &tries, err));
+    if (code || error_number == 0)
+        return code;
     if (!was_there)
         unlink(note->path);
     if (sb_locks_are_missing(error_number))

@@ -18,17 +18,21 @@
 static enum sb_code lock_file(int fd, const char *path, bool made, const char *name,
                               struct sb_error *err)
 {
-    int error_number = sb_lock_first_byte(fd);
+    int error_number;
+    unsigned tries = 0;
+    enum sb_code code;
 
-    if (error_number == 0)
-        return SB_OK;
-    if (error_number == EACCES || error_number == EAGAIN)
-        return sb_fail(err, SB_LOCKED,
-                       "%s: another process, perhaps on another machine, is writing it; "
-                       "wait for it",
-                       name);
-    if (made)
-        return SB_OK;
+    do {
+        error_number = sb_lock_first_byte(fd);
+        code = error_number == EACCES || error_number == EAGAIN
+                   ? sb_fail(err, SB_LOCKED,
+                             "%s: another process, perhaps on another machine, is writing it; "
+                             "wait for it, or give --wait",
+                             name)
+                   : SB_OK;
+    } while (sb_lock_await(&code, &tries, err));
+    if (code || error_number == 0 || made)
+        return code;
     return sb_fail(err, SB_LOCKED,
                    "%s: another process is writing it, or was killed, which cannot be told apart "
                    "where locks do not work; if none runs, remove %s",

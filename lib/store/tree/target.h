@@ -18,18 +18,12 @@
 
 #include "archive/entry.h"
 #include "core/error.h"
+#include "core/existing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
-
-enum sb_existing {
-    SB_EXISTING_FAIL,    /* SB_EXISTS */
-    SB_EXISTING_SKIP,    /* left alone when size and time are those of the archive, else replaced */
-    SB_EXISTING_REPLACE, /* replaced, unless it is a directory */
-    SB_EXISTING_NEWER,   /* replaced when the archive's is newer, else left alone */
-};
 
 struct sb_target {
     int fd;    /* of DIR; -1 when a dry run did not find it */

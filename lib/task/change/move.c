@@ -115,11 +115,21 @@ static enum sb_code check_parent(struct move *move, struct sb_error *err)
     return code;
 }
 
+/* Is the existing file kept? A missing time is older than any. */
+static bool is_kept(enum sb_existing existing, const struct sb_entry *source,
+                    const struct sb_entry *target)
+{
+    if (existing != SB_EXISTING_NEWER || source->type == SB_DIR || target->type == SB_DIR)
+        return existing == SB_EXISTING_SKIP;
+    return !(source->has & SB_HAS_MTIME) ||
+           ((target->has & SB_HAS_MTIME) && source->mtime_ns <= target->mtime_ns);
+}
+
 /* Is the new name in use? *keep: then that file stays, and so does the source. */
 static enum sb_code look_at_target(struct move *move, const struct sb_entry *source, bool *keep,
                                    struct sb_error *err)
 {
-    enum sb_overwrite overwrite = move->options->overwrite;
+    enum sb_existing existing = move->options->existing;
     const char *to = move->to.data;
     struct sb_entry entry;
     bool given;
@@ -129,16 +139,16 @@ static enum sb_code look_at_target(struct move *move, const struct sb_entry *sou
     if (code && code != SB_NOENT)
         return code;
     code = sb_seen_add(move->made, to, move->to.size, &given, err);
-    *keep = (there || given) && overwrite == SB_OVERWRITE_KEEP;
+    *keep = there ? is_kept(existing, source, &entry) : given && existing == SB_EXISTING_SKIP;
     if (code || *keep)
         return code;
     if (given)
         return sb_fail(err, SB_EXISTS, "%s: would get the name of another one that is moved", to);
-    if (!there || source->type == SB_DIR || entry.type == SB_DIR ||
-        overwrite == SB_OVERWRITE_REPLACE)
+    if (!there || source->type == SB_DIR || entry.type == SB_DIR || existing != SB_EXISTING_FAIL)
         return SB_OK;
     return sb_fail(err, SB_EXISTS,
-                   "%s: is there already; -f replaces it, --no-clobber leaves both as they are",
+                   "%s: exists already; --existing=replace (-f) replaces it, --existing=skip "
+                   "leaves both as they are",
                    to);
 }
 

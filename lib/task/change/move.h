@@ -5,22 +5,23 @@
 #define SB_TASK_CHANGE_MOVE_H
 
 #include "core/error.h"
+#include "core/existing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* What to do if the new name is a file's. An empty directory is always replaced by a directory. */
-enum sb_overwrite { SB_OVERWRITE_REFUSE, SB_OVERWRITE_KEEP, SB_OVERWRITE_REPLACE };
 
 struct sb_move_options {
     char *const *sources; /* taken literally */
     size_t source_count;
     const char *destination;  /* a directory to move them into or, for one source, its new name */
     bool no_target_directory; /* always the new name */
-    enum sb_overwrite overwrite;
+
+    /* What to do if the new name is a file's. An empty directory is always replaced by a directory.
+     */
+    enum sb_existing existing;
     bool dry_run; /* nothing is changed or locked; each source is checked by itself */
 
-    /* SB_NOTE "kept": not renamed, because a file has the new name (SB_OVERWRITE_KEEP). */
+    /* SB_NOTE "kept": not renamed, because a file has the new name (skip, newer). */
     const struct sb_notify *notify;
 
     /* Optional; called for each source that gets a new name. Stored names. */

@@ -87,21 +87,46 @@ static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *
     return code;
 }
 
+/* SB_END: it is a directory that stays, which was told. */
+static enum sb_code refuse_directory(struct removal *removal, const struct sb_entry *entry,
+                                     struct sb_error *err)
+{
+    const struct sb_remove_options *options = removal->options;
+    struct sb_query below = {
+        .order = SB_BY_PATH, .files = true, .dirs = true, .under = entry->path, .names_only = true};
+    struct sb_cursor *cursor;
+    struct sb_entry first;
+    enum sb_code code = SB_OK;
+
+    if (options->empty) {
+        code = sb_cursor_open(&cursor, removal->archive, &below, err);
+        if (!code)
+            code = sb_cursor_next(cursor, &first, err);
+        sb_cursor_free(cursor);
+        if (code)
+            return code == SB_END ? SB_OK : code;
+    }
+    sb_report(options->notify, SB_PROBLEM, "directory", entry->path,
+              "is a directory%s; -r removes it with all that is below it",
+              options->empty ? " that is not empty" : "");
+    return SB_END;
+}
+
 static enum sb_code take(struct removal *removal, const struct sb_entry *entry,
                          struct sb_error *err)
 {
     const struct sb_remove_options *options = removal->options;
     bool is_dir = entry->type == SB_DIR;
+    enum sb_code code = SB_OK;
 
     if (sb_interrupted())
         return sb_fail_interrupt(err);
     if (!sb_filter_takes(options->filter, entry->path, entry->path_size, is_dir))
         return SB_OK;
-    if (is_dir && !options->recursive) {
-        sb_report(options->notify, SB_PROBLEM, "directory", entry->path,
-                  "is a directory; -r removes it with all that is below it");
-        return SB_OK;
-    }
+    if (is_dir && !options->recursive)
+        code = refuse_directory(removal, entry, err);
+    if (code)
+        return code == SB_END ? SB_OK : code;
     if (entry->defect)
         return drop_defect(removal, entry, err);
     report_removed(removal, entry);

@@ -21,12 +21,13 @@ struct sb_remove_options {
     char list_end;
     const struct sb_filter *filter; /* what it does not select is kept; NULL selects everything */
     bool recursive;                 /* directories are removed, with all that is below them */
+    bool empty;                     /* without recursive: empty directories are removed */
     bool force;                     /* a missing name is not a problem */
     bool dry_run;                   /* nothing is changed or locked */
 
     /*
-     * SB_PROBLEM "missing" (no such name), "directory" (not recursive), "row" (one whose name does
-     * not identify it).
+     * SB_PROBLEM "missing" (no such name), "directory" (neither recursive nor empty), "row" (one
+     * whose name does not identify it).
      */
     const struct sb_notify *notify;
 

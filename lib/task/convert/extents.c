@@ -249,7 +249,9 @@ enum sb_code sb_extents_index(const struct sb_extents_options *options,
     if (!code)
         code =
             sb_index_rows_write(extents.rows, extents.writer, &extents.counter.notify, counts, err);
-    if (!code && !options->dry_run)
+    if (!code && options->dry_run)
+        sb_report(options->notify, SB_NOTE, "would-store", options->archive, "would be made");
+    else if (!code)
         code = sb_writer_commit(extents.writer, err);
     sb_index_rows_free(extents.rows);
     sb_shards_free(extents.shards);

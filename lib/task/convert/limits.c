@@ -126,6 +126,8 @@ static enum sb_code open_limits(struct limits *limits, struct sb_error *err)
         code = sb_outfile_open(&limits->file, &options, err);
     else if (!code && !options.force && lstat(name.data, &st) == 0)
         code = sb_fail(err, SB_EXISTS, "%s: exists already; use --force to replace it", name.data);
+    else if (!code && limits->options->dry_run)
+        sb_report(options.notify, SB_NOTE, "would-store", name.data, "would be written");
     sb_buf_release(&name);
     return code;
 }
@@ -344,7 +346,9 @@ enum sb_code sb_limits_write(const struct sb_limits_options *options,
         generation = sb_archive_generation(limits.archive);
         code = walk(&limits, false, err);
     }
-    if (!code && !options->dry_run)
+    if (!code && options->dry_run && options->keys)
+        sb_report(options->notify, SB_NOTE, "would-store", options->keys, "would be written");
+    else if (!code && !options->dry_run)
         code = write_all(&limits, generation, err);
     sb_outfile_free(limits.file);
     key_bag_free(limits.keys);

@@ -42,7 +42,7 @@ static enum sb_code convert(struct split *split, const char *output,
     options.input_count = 1;
     options.output = output;
     options.from = sb_container_named("bag").kind;
-    options.force = split->options->existing == SB_SPLIT_REPLACE;
+    options.force = split->options->existing == SB_EXISTING_REPLACE;
     options.records = *records;
     options.notify = &split->counter.notify;
     options.transfer.progress = progress;
@@ -72,12 +72,12 @@ static enum sb_code check_output(struct split *split, struct sb_error *err)
     const struct sb_split_bag_options *options = split->options;
     char *input = (char *)options->input;
 
-    if (options->dry_run || options->existing == SB_SPLIT_SKIP || !exists(split->output.data))
+    if (options->dry_run || options->existing == SB_EXISTING_SKIP || !exists(split->output.data))
         return SB_OK;
-    if (options->existing == SB_SPLIT_REFUSE)
+    if (options->existing == SB_EXISTING_FAIL)
         return sb_fail(err, SB_EXISTS,
                        "%s: exists already, nothing was written; --force replaces such parts, "
-                       "--skip-existing keeps them",
+                       "--existing=skip keeps them",
                        split->output.data);
     return sb_convert_paths_check(&input, 1, split->output.data, err);
 }
@@ -109,7 +109,7 @@ static enum sb_code make_part(struct split *split, int64_t number, struct sb_err
         return code;
     made.name = split->name.data;
     made.output = split->output.data;
-    made.skipped = options->existing == SB_SPLIT_SKIP && exists(split->output.data);
+    made.skipped = options->existing == SB_EXISTING_SKIP && exists(split->output.data);
     if (!options->dry_run && !made.skipped)
         code = convert_part(split, number, &made, err);
     split->files_done += part->records;
@@ -240,7 +240,7 @@ static enum sb_code make_set(struct split *split, struct sb_error *err)
     records.write.shard_records = options->rule == SB_SPLIT_BAG_COUNT ? options->amount : 0;
     records.write.shard_bytes = options->rule == SB_SPLIT_BAG_SIZE ? options->amount : 0;
     code = name_set(split, &output, err);
-    skipped = !code && options->existing == SB_SPLIT_SKIP && set_exists(output.data);
+    skipped = !code && options->existing == SB_EXISTING_SKIP && set_exists(output.data);
     if (!code && !skipped)
         code = convert(split, output.data, &records, &done, err);
     if (!code)

@@ -25,7 +25,7 @@ struct sb_split_bag_options {
      * shards of one bag, which appears complete or not at all.
      */
     const char *output;
-    enum sb_split_existing existing;
+    enum sb_existing existing;
 
     /*
      * How it is read and written: to, records, level, transfer.threads and, for all parts together,

@@ -234,12 +234,12 @@ static enum sb_code check_output(struct split *split, struct sb_error *err)
     const char *output = split->output.data;
     char *input = (char *)sb_archive_path(options->archive);
 
-    if (options->dry_run || options->existing == SB_SPLIT_SKIP || !output_exists(split))
+    if (options->dry_run || options->existing == SB_EXISTING_SKIP || !output_exists(split))
         return SB_OK;
-    if (options->existing == SB_SPLIT_REFUSE)
+    if (options->existing == SB_EXISTING_FAIL)
         return sb_fail(err, SB_EXISTS,
                        "%s: exists already, nothing was written; --force replaces such parts, "
-                       "--skip-existing keeps them",
+                       "--existing=skip keeps them",
                        output);
     return sb_convert_paths_check(&input, 1, output, err);
 }
@@ -275,7 +275,7 @@ static enum sb_code convert(struct split *split, struct sb_archive *view,
     options.inputs = NULL;
     options.input_count = 0;
     options.output = split->output.data;
-    options.force = split->options->existing == SB_SPLIT_REPLACE;
+    options.force = split->options->existing == SB_EXISTING_REPLACE;
     options.notify = &split->counter.notify;
     options.transfer.duplicates = SB_DUPLICATE_LAST;
     options.transfer.progress = progress;
@@ -292,7 +292,7 @@ static enum sb_code link_part(struct split *split, int64_t part, struct sb_error
         .shards = split->shards,
         .output = split->output.data,
         .kind = options->link_kind,
-        .writer = {.mode = options->existing == SB_SPLIT_REPLACE ? SB_REPLACE : SB_CREATE,
+        .writer = {.mode = options->existing == SB_EXISTING_REPLACE ? SB_REPLACE : SB_CREATE,
                    .shard_size = options->convert.shard_size,
                    .notify = &split->counter.notify},
     };
@@ -334,7 +334,7 @@ static enum sb_code make_part(struct split *split, int64_t part, struct sb_error
         .output = split->output.data,
         .files = files,
         .bytes = bytes,
-        .skipped = options->existing == SB_SPLIT_SKIP && output_exists(split),
+        .skipped = options->existing == SB_EXISTING_SKIP && output_exists(split),
     };
     if (made.skipped)
         code = keep_part(split, err);
@@ -378,7 +378,7 @@ enum sb_code sb_split(const struct sb_split_options *options, struct sb_split_re
     if (!code) {
         split.totals = sb_split_plan_totals(split.plan);
         result->files_left = split.totals.files_left;
-        if (options->streamed && options->existing == SB_SPLIT_REPLACE &&
+        if (options->streamed && options->existing == SB_EXISTING_REPLACE &&
             split.totals.files + split.totals.files_left == 0)
             code = sb_fail_empty(err, sb_archive_path(options->archive));
         else

@@ -4,7 +4,7 @@
  *
  * Parts are converted one after the other, as by sb_convert: bytes are checked, damaged files are
  * left out and reported, and a part appears complete or not at all. A killed run leaves its
- * finished parts, and sb_split with SB_SPLIT_SKIP continues after them.
+ * finished parts, and sb_split with SB_EXISTING_SKIP continues after them.
  */
 #ifndef SB_TASK_SPLIT_SPLIT_H
 #define SB_TASK_SPLIT_SPLIT_H
@@ -12,12 +12,6 @@
 #include "archive/writer/linker.h"
 #include "task/convert/convert.h"
 #include "task/split/rules.h"
-
-enum sb_split_existing {
-    SB_SPLIT_REFUSE, /* SB_EXISTS, before anything is written */
-    SB_SPLIT_REPLACE,
-    SB_SPLIT_SKIP, /* a part that exists already */
-};
 
 struct sb_split_part {
     const char *name;
@@ -36,7 +30,7 @@ struct sb_split_options {
      * one.
      */
     const char *output;
-    enum sb_split_existing existing;
+    enum sb_existing existing; /* of parts; SB_EXISTS is before anything is written; not NEWER */
     bool streamed; /* the archive came as a stream (sb_input_is_stream): if it is empty, it replaces
                       nothing */
 

@@ -40,6 +40,24 @@ static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level leve
     return code;
 }
 
+static enum sb_code name_file(struct sb_cache_check *check, const char *file, struct sb_error *err)
+{
+    sb_buf_clear(&check->text);
+    return sb_buf_add_format(&check->text, "%s/%s", check->dir, file) ? sb_fail_memory(err) : SB_OK;
+}
+
+static enum sb_code report_repaired(struct sb_cache_check *check, const char *file,
+                                    const char *what, struct sb_error *err)
+{
+    bool dry_run = check->options->dry_run;
+    enum sb_code code = name_file(check, file, err);
+
+    if (!code)
+        sb_report(check->notify, SB_NOTE, dry_run ? "would-repair" : "repaired", check->text.data,
+                  "%s%s", dry_run ? "would be " : "", what);
+    return code;
+}
+
 static enum sb_code write_index(struct sb_cache_check *check, struct sb_error *err)
 {
     struct sb_error found;
@@ -55,9 +73,7 @@ static enum sb_code write_index(struct sb_cache_check *check, struct sb_error *e
     if (code)
         return sb_fail(err, code, "%s", found.text);
     check->counts->repaired += check->stale;
-    sb_report(check->notify, SB_NOTE, "repaired", check->dir, "index.pkl: %s",
-              check->options->dry_run ? "would be written anew" : "written anew");
-    return SB_OK;
+    return report_repaired(check, "index.pkl", "written anew", err);
 }
 
 /* One that was written to since it was named is at work. */
@@ -76,9 +92,8 @@ static enum sb_code remove_leftover(struct sb_cache_check *check,
 {
     bool dry_run = check->options->dry_run;
 
-    sb_buf_clear(&check->text);
-    if (sb_buf_add_format(&check->text, "%s/%s", check->dir, leftover->path))
-        return sb_fail_memory(err);
+    if (name_file(check, leftover->path, err))
+        return err->code;
     if (!dry_run && access(check->text.data, F_OK) == 0 &&
         !is_as_found(leftover, check->text.data)) {
         sb_report(check->notify, SB_PROBLEM, "changed", check->text.data,
@@ -89,9 +104,7 @@ static enum sb_code remove_leftover(struct sb_cache_check *check,
     if (!dry_run && unlink(check->text.data) && errno != ENOENT)
         return sb_fail_errno(err, errno, "%s: cannot be removed", check->text.data);
     check->counts->repaired++;
-    sb_report(check->notify, SB_NOTE, "repaired", check->dir, "%s: %s", leftover->path,
-              dry_run ? "would be removed" : "removed");
-    return SB_OK;
+    return report_repaired(check, leftover->path, "removed", err);
 }
 
 static enum sb_code remove_leftovers(struct sb_cache_check *check, struct sb_error *err)
@@ -116,8 +129,9 @@ static enum sb_code take_lock(struct sb_cache_check *check, struct sb_out_lock *
         return sb_fail_errno(err, errno, "%s", check->dir);
     code = sb_out_lock_take_beside(lock, path, check->dir, &found);
     free(path);
-    if (code == SB_NOMEM)
-        return sb_fail_memory(err);
+    *err = found;
+    if (code == SB_NOMEM || code == SB_INTERRUPT)
+        return code;
     if (code != SB_LOCKED)
         return SB_OK;
     sb_report(check->notify, SB_PROBLEM, "locked", NULL, "%s; nothing was repaired", found.text);

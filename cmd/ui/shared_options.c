@@ -1,0 +1,54 @@
+#include "ui/shared_options.h"
+
+#include "core/context.h"
+#include "core/number.h"
+#include "ui/message.h"
+
+#include <string.h>
+#include <unistd.h>
+
+const char *const existing_words[] = {"fail", "skip", "replace", "newer", NULL};
+
+const char *const to_words[] = {
+    "archive", "dir",     "tar",   "tar.gz", "tar.bz2", "tar.xz",      "tar.lzma",
+    "tar.zst", "tar.lz4", "tgz",   "tbz2",   "txz",     "tzst",        "zip",
+    "bag",     "bagz",    "syrah", "syr",    "cache",   "torchcachex", NULL,
+};
+
+size_t output_operand(const char **output, char *const *operands, int count)
+{
+    if (*output)
+        return (size_t)count;
+    if (count < 1)
+        return 0;
+    *output = operands[count - 1];
+    return (size_t)count - 1;
+}
+
+bool parse_time(const char *option, const char *value, bool zero, int64_t *out)
+{
+    *out = 0;
+    if ((zero && strcmp(value, "0") == 0) || sb_parse_duration(value, out))
+        return true;
+    message_usage("--%s: '%s' is no time, such as 90s, 5m, 2h or 1d", option, value);
+    return false;
+}
+
+/* On a terminal somebody wonders why nothing goes on. */
+static void say_waiting(const char *why)
+{
+    if (isatty(STDERR_FILENO))
+        message_warning("%.*s; waiting for it", (int)strcspn(why, ";"), why);
+}
+
+bool parse_wait(void *settings, const char *value)
+{
+    int64_t seconds = -1;
+
+    (void)settings;
+    if (*value && !parse_time("wait", value, true, &seconds))
+        return false;
+    sb_context_now->lock_wait = seconds;
+    sb_context_now->waits = say_waiting;
+    return true;
+}
