@@ -312,7 +312,7 @@ untouched() {
         stderr_has "a.barecat: is input and output at once; choose another output"
         sb merge-symlink -f -o v.barecat a.barecat
         run_fail 2 sb merge-symlink $option --prefix=p -o a.barecat v.barecat
-        stderr_has "a.barecat-shard-00000: the archive's own files are to stand there"
+        stderr_has "a.barecat-shard-00000: the archive's own files need this name"
         [[ $(sha256sum a.barecat*) == "$sum" ]]
     done
     run_fail 2 sb merge-symlink -f -o a.barecat-shard-00000 a.barecat
