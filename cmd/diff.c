@@ -25,7 +25,12 @@ struct settings {
     struct opening opening;
     const char *directory;
     int64_t threads;
+    const char *prefix;
+    unsigned ignored; /* SB_DIFF_BITs */
+    bool owner;
+    bool recursive; /* as it is anyway */
     bool quick;
+    bool brief;
     bool json;
 };
 
@@ -34,9 +39,45 @@ static const char *const synopsis[] = {
     NULL,
 };
 
+/* In the order of enum sb_difference_kind; also what --json and --ignore call them. */
+static const char *const kinds[] = {
+    "missing", "extra", "type", "size", "mode", "owner", "time", "bytes", "target", "damaged",
+};
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == SB_DIFF_KINDS, "a name for each kind");
+
+static bool ignore_kinds(void *context, const char *value)
+{
+    struct settings *settings = context;
+
+    for (size_t size; *value; value += size + (value[size] == ',')) {
+        unsigned kind = 0;
+
+        size = strcspn(value, ",");
+        while (kind < SB_DIFF_DAMAGED &&
+               (strlen(kinds[kind]) != size || memcmp(kinds[kind], value, size) != 0))
+            kind++;
+        if (kind == SB_DIFF_DAMAGED) {
+            message_usage("--ignore: '%.*s' is none of missing, extra, type, size, mode, owner, "
+                          "time, bytes, target",
+                          (int)size, value);
+            return false;
+        }
+        settings->ignored |= SB_DIFF_BIT(kind);
+    }
+    return true;
+}
+
 static const struct option options[] = {
     OPTION_TEXT('C', "directory", struct settings, directory, "DIR",
                 "compare with DIR or another container (default: .)", OPERAND_FILE),
+    OPTION_TEXT(0, "prefix", struct settings, prefix, "DIR", "compare what ARCHIVE holds below DIR",
+                OPERAND_ANY),
+    OPTION_CALL(0, "ignore", "WHAT,...", ignore_kinds, "do not report these, such as time,mode",
+                OPERAND_NONE),
+    OPTION_FLAG(0, "owner", struct settings, owner, "compare numbers of users and groups too"),
+    OPTION_FLAG('r', "recursive", struct settings, recursive,
+                "no effect: directories are always entered"),
+    OPTION_FLAG(0, "brief", struct settings, brief, "only report which names differ"),
     OPTION_FLAG('Q', "quick", struct settings, quick, "do not read bytes or targets of links"),
     OPTION_FLAG(0, "json", struct settings, json, "print each difference as a line of JSON"),
     OPTION_THREADS(struct settings, "threads that read"),
@@ -48,18 +89,14 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-/* In the order of enum sb_difference_kind; also what --json calls them. */
-static const char *const kinds[] = {
-    "missing", "extra", "type", "size", "mode", "time", "bytes", "target", "damaged",
-};
-_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == SB_DIFF_KINDS, "a name for each kind");
-
 struct report {
     const struct settings *settings;
-    const char *us;      /* what ARCHIVE is called: "the archive", or its name */
+    const char *us;      /* ARCHIVE, as it was typed */
     bool turned;         /* ARCHIVE is the tree, and was compared as the other side */
     int64_t differences; /* found in what could be compared */
     int64_t uncompared;
+
+    bool missing_top; /* the other side lacks a directory at the top of ARCHIVE */
 };
 
 static const char *type_name(const struct sb_child *child)
@@ -101,6 +138,10 @@ static bool describe_sides(const struct sb_difference *difference, char *ours, c
         snprintf(ours, size, "%04o", a->mode & 07777);
         snprintf(theirs, size, "%04o", b->mode & 07777);
         return true;
+    case SB_DIFF_OWNER:
+        snprintf(ours, size, "%" PRId64 ":%" PRId64, a->uid, a->gid);
+        snprintf(theirs, size, "%" PRId64 ":%" PRId64, b->uid, b->gid);
+        return true;
     case SB_DIFF_TIME:
         format_time(a->mtime_ns, ours, size);
         format_time(b->mtime_ns, theirs, size);
@@ -110,37 +151,60 @@ static bool describe_sides(const struct sb_difference *difference, char *ours, c
     }
 }
 
+static void print_named(const char *before, const char *name)
+{
+    output_text(before);
+    output_name(name, strlen(name));
+}
+
+static void print_text(const char *before, const char *text)
+{
+    output_text(before);
+    output_text(text);
+}
+
+/* What each side holds, a name or a text. */
+static void print_sides(const struct report *report, const char *ours, const char *theirs,
+                        void (*print)(const char *before, const char *text))
+{
+    print(": ", ours);
+    print_named(" in ", report->us);
+    print(", ", theirs);
+    print_named(" in ", report->settings->directory);
+}
+
 static void print_line(const struct report *report, const struct sb_difference *difference)
 {
+    bool missing = difference->kind == SB_DIFF_MISSING, extra = difference->kind == SB_DIFF_EXTRA;
+    bool brief = report->settings->brief && difference->kind != SB_DIFF_DAMAGED;
     char ours[96], theirs[96], text[256];
 
-    output_text(kinds[difference->kind]);
+    if (missing || extra)
+        print_named("only in ", missing ? report->us : report->settings->directory);
+    else
+        output_text(brief ? "differs" : kinds[difference->kind]);
     output_text(": ");
     output_name(difference->path, difference->path_size);
-    if (difference->kind == SB_DIFF_TARGET) {
-        output_text(": ");
-        output_name(difference->our_target, strlen(difference->our_target));
-        output_text(" in ");
-        output_text(report->us);
-        output_text(", ");
-        output_name(difference->their_target, strlen(difference->their_target));
-        output_text(" in ");
-        output_text(report->settings->directory);
+    if (difference->kind == SB_DIFF_TARGET && !brief) {
+        print_sides(report, difference->our_target, difference->their_target, print_named);
     } else if (difference->kind == SB_DIFF_DAMAGED) {
         output_text(": ");
         output_text(difference->damage);
-    } else if (difference->kind == SB_DIFF_EXTRA && difference->theirs->special) {
+    } else if (extra && difference->theirs->special) {
         snprintf(text, sizeof(text), ": a %s, which no archive holds", difference->theirs->special);
         output_text(text);
-    } else if (describe_sides(difference, ours, theirs, sizeof(ours))) {
-        snprintf(text, sizeof(text), ": %s in ", ours);
-        output_text(text);
-        output_text(report->us);
-        snprintf(text, sizeof(text), ", %s in ", theirs);
-        output_text(text);
-        output_text(report->settings->directory);
+    } else if (!brief && describe_sides(difference, ours, theirs, sizeof(ours))) {
+        print_sides(report, ours, theirs, print_text);
     }
     output_char('\n');
+}
+
+static void json_owner(struct json *line, const char *key, const struct sb_entry *entry)
+{
+    json_open(line, key, '{');
+    json_number(line, "uid", entry->uid);
+    json_number(line, "gid", entry->gid);
+    json_close(line, '}');
 }
 
 static void add_sides(struct json *line, const struct sb_difference *difference)
@@ -166,6 +230,10 @@ static void add_sides(struct json *line, const struct sb_difference *difference)
     case SB_DIFF_MODE:
         json_number(line, "archive", a->mode & 07777);
         json_number(line, "other", b->mode & 07777);
+        break;
+    case SB_DIFF_OWNER:
+        json_owner(line, "archive", a);
+        json_owner(line, "other", b);
         break;
     case SB_DIFF_TIME:
         json_number(line, "archive", a->mtime_ns);
@@ -220,6 +288,9 @@ static void report_difference(void *context, const struct sb_difference *differe
         turned = turn(difference);
         difference = &turned;
     }
+    if (difference->kind == SB_DIFF_MISSING && difference->ours->entry.type == SB_DIR &&
+        !strchr(difference->path, '/'))
+        report->missing_top = true;
     if (difference->kind == SB_DIFF_DAMAGED)
         report->uncompared++;
     else
@@ -302,6 +373,67 @@ static void summarize(const struct report *report, const struct side *other, con
                         path, report->uncompared, noun, against, keep);
 }
 
+/* Puts the only child of a directory in its place; SB_END where there is none, or no directory. */
+static enum sb_code enter_only_child(struct sb_hierarchy *hierarchy, struct sb_buf *dir,
+                                     struct sb_error *err)
+{
+    struct sb_listing *listing;
+    struct sb_child child;
+    enum sb_code code;
+
+    if (sb_hierarchy_list(hierarchy, dir->data ? dir->data : "", dir->size, &listing, err))
+        return err->code;
+    code = sb_listing_next(hierarchy, listing, &child, err);
+    if (!code && (child.entry.type != SB_DIR || child.entry.defect))
+        code = SB_END;
+    if (!code && sb_buf_set(dir, child.entry.path, child.entry.path_size))
+        code = sb_fail_memory(err);
+    if (!code && sb_listing_next(hierarchy, listing, &child, err) != SB_END)
+        code = SB_END;
+    sb_listing_free(hierarchy, listing);
+    return code;
+}
+
+/* Is there a directory of this name, with something in it? */
+static bool has_directory(struct sb_hierarchy *hierarchy, const char *name)
+{
+    struct sb_listing *listing;
+    struct sb_child child;
+    struct sb_error ignored;
+    bool has;
+
+    if (sb_hierarchy_list(hierarchy, name, strlen(name), &listing, &ignored))
+        return false;
+    has = sb_listing_next(hierarchy, listing, &child, &ignored) == SB_OK;
+    sb_listing_free(hierarchy, listing);
+    return has;
+}
+
+/* Was ARCHIVE packed from above DIR? Then nothing matches, and the option that helps is named. */
+static void suggest_prefix(const struct report *report, const struct side *ours,
+                           const struct side *theirs)
+{
+    const char *dir = report->settings->directory;
+    struct sb_buf prefix = {0}, deeper = {0};
+    struct sb_error ignored;
+
+    if (!ours->archive || !report->missing_top ||
+        enter_only_child(ours->hierarchy, &prefix, &ignored))
+        goto out;
+    while (!sb_buf_set(&deeper, prefix.data, prefix.size) &&
+           !enter_only_child(ours->hierarchy, &deeper, &ignored) &&
+           !has_directory(theirs->hierarchy, sb_base_name(deeper.data))) {
+        if (sb_buf_set(&prefix, deeper.data, deeper.size))
+            goto out;
+    }
+    message_problem("%s: all of it is below %s, which %s does not have; try 'shardbox diff "
+                    "--prefix=%s -C %s %s'",
+                    report->us, prefix.data, dir, prefix.data, dir, report->us);
+out:
+    sb_buf_release(&prefix);
+    sb_buf_release(&deeper);
+}
+
 /* One side at least is a container: where that is the other one, the two are turned round. */
 static enum sb_code compare(struct report *report, struct side *ours, struct side *theirs,
                             char **paths, size_t path_count, struct sb_error *err)
@@ -311,7 +443,9 @@ static enum sb_code compare(struct report *report, struct side *ours, struct sid
     struct sb_diff_options wanted = {
         .paths = paths,
         .path_count = path_count,
-        .quick = settings->quick,
+        .ignored = settings->ignored,
+        .brief = settings->brief,
+        .prefix = settings->prefix,
         .threads = (unsigned)settings->threads,
         .report = report_difference,
         .progress = progress,
@@ -321,6 +455,10 @@ static enum sb_code compare(struct report *report, struct side *ours, struct sid
     int64_t our_grain = sb_store_time_grain(ours->store);
     int64_t their_grain = sb_store_time_grain(theirs->store);
 
+    if (!settings->owner)
+        wanted.ignored |= SB_DIFF_BIT(SB_DIFF_OWNER);
+    if (settings->quick)
+        wanted.ignored |= SB_DIFF_BIT(SB_DIFF_BYTES) | SB_DIFF_BIT(SB_DIFF_TARGET);
     wanted.time_grain = our_grain > their_grain ? our_grain : their_grain;
     report->turned = !ours->archive;
     if (report->turned)
@@ -332,7 +470,7 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
                          size_t path_count, struct sb_error *err)
 {
     static const struct opening by_content;
-    struct report report = {.settings = settings, .us = "the archive"};
+    struct report report = {.settings = settings, .us = path};
     struct side ours = {0}, theirs = {0};
     enum sb_code code = SB_OK;
 
@@ -343,13 +481,13 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
         code = sb_fail(err, SB_INVALID,
                        "%s and %s: both are directories; plain 'diff -r' compares them", path,
                        settings->directory);
-    if (ours.store && !sb_store_archive(ours.store))
-        report.us = path;
     if (!code)
         code = compare(&report, &ours, &theirs, paths, path_count, err);
     message_progress_end();
     if (!code)
         summarize(&report, &theirs, path);
+    if (!code && path_count == 0 && !settings->prefix)
+        suggest_prefix(&report, &ours, &theirs);
     close_side(&ours);
     close_side(&theirs);
     return code;

@@ -20,7 +20,7 @@ _shardbox_table() {
         first=file others=file
         ;;
     diff)
-        options='-C --directory= -Q --quick --json -j --threads= --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-C --directory= --prefix= --ignore= --owner -r --recursive --brief -Q --quick --json -j --threads= --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     cat)
@@ -157,6 +157,8 @@ _shardbox_value() {
     convert:--sequence) wanted='words:tuple list' ;;
     convert:--report) wanted='file' ;;
     diff:--directory | diff:-C) wanted='file' ;;
+    diff:--prefix) wanted='any' ;;
+    diff:--ignore) wanted='none' ;;
     diff:--threads | diff:-j) wanted='any' ;;
     diff:--bwlimit) wanted='any' ;;
     diff:--from) wanted='any' ;;

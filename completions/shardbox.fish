@@ -68,7 +68,7 @@ function __shardbox_takes_value
             return 0
         case convert:--from convert:--to convert:-o convert:--output convert:--existing convert:--duplicates convert:--shard-size convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:-j convert:--threads convert:--part convert:--bwlimit convert:--iconv convert:--compress convert:--level convert:--method convert:--checkpoint convert:--max-size convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--frame convert:--name-format convert:--keys convert:--count convert:--train-dictionary convert:--array convert:--dtype convert:--segment-size convert:--key-prefix convert:--sequence convert:--report
             return 0
-        case diff:-C diff:--directory diff:-j diff:--threads diff:--bwlimit diff:--from diff:--iconv diff:--compression diff:--dictionary diff:--limits diff:--layout
+        case diff:-C diff:--directory diff:--prefix diff:--ignore diff:-j diff:--threads diff:--bwlimit diff:--from diff:--iconv diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
         case cat:-T cat:--files-from cat:--range cat:--order cat:--part cat:--frame cat:--array cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout cat:-j cat:--threads cat:--bwlimit cat:--from cat:--iconv cat:--max-size
             return 0
@@ -297,6 +297,11 @@ complete -c shardbox -n '__shardbox_is convert' -l progress -d 'show progress, a
 complete -c shardbox -n '__shardbox_is convert' -l no-progress -d 'show no progress'
 
 complete -c shardbox -n '__shardbox_is diff' -s C -l directory -r -F -d 'compare with DIR or another container (default: .)'
+complete -c shardbox -n '__shardbox_is diff' -l prefix -x -d 'compare what ARCHIVE holds below DIR'
+complete -c shardbox -n '__shardbox_is diff' -l ignore -x -d 'do not report these, such as time,mode'
+complete -c shardbox -n '__shardbox_is diff' -l owner -d 'compare numbers of users and groups too'
+complete -c shardbox -n '__shardbox_is diff' -s r -l recursive -d 'no effect: directories are always entered'
+complete -c shardbox -n '__shardbox_is diff' -l brief -d 'only report which names differ'
 complete -c shardbox -n '__shardbox_is diff' -s Q -l quick -d 'do not read bytes or targets of links'
 complete -c shardbox -n '__shardbox_is diff' -l json -d 'print each difference as a line of JSON'
 complete -c shardbox -n '__shardbox_is diff' -s j -l threads -x -d 'threads that read (default: cores, at most 4)'

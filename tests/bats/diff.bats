@@ -61,14 +61,14 @@ rewrite() {
     touch -h -d '2001-02-03 04:05:06.123456789Z' tree/link tree/a.txt tree
     echo new >tree/zzz
     run_fail 1 sb diff -C tree a.barecat
-    output_is 'missing: .hidden
-size: a.txt: 6 in the archive, 11 in tree
-mode: empty: 0644 in the archive, 0600 in tree
-target: link: a.txt in the archive, elsewhere in tree
-time: numbers: 2001-02-03 04:05:06.123456789 in the archive, 2020-01-01 00:00:00.500000000 in tree
-type: one: file in the archive, dir in tree
+    output_is 'only in a.barecat: .hidden
+size: a.txt: 6 in a.barecat, 11 in tree
+mode: empty: 0644 in a.barecat, 0600 in tree
+target: link: a.txt in a.barecat, elsewhere in tree
+time: numbers: 2001-02-03 04:05:06.123456789 in a.barecat, 2020-01-01 00:00:00.500000000 in tree
+type: one: file in a.barecat, dir in tree
 bytes: sub-file
-extra: zzz'
+only in tree: zzz'
     stderr_is 'shardbox diff: a.barecat: differs from tree; differences, named above: 8'
 }
 
@@ -96,10 +96,10 @@ extra: zzz'
     mv tree/empty-dir tree/moved
     touch -d '2001-02-03 04:05:06.123456789Z' tree
     run_fail 1 sb diff -C tree a.barecat
-    output_is 'missing: empty-dir
-missing: empty-dir/inner
-extra: moved
-extra: moved/inner'
+    output_is 'only in a.barecat: empty-dir
+only in a.barecat: empty-dir/inner
+only in tree: moved
+only in tree: moved/inner'
 }
 
 @test "a directory against a file or a link: the type, and what is missing below" {
@@ -108,10 +108,10 @@ extra: moved/inner'
     echo x >tree/sub.d
     ln -s sub tree/empty-dir
     run_fail 1 sb diff -C tree a.barecat
-    output_is 'type: empty-dir: dir in the archive, link in tree
-missing: empty-dir/inner
-type: sub.d: dir in the archive, file in tree
-missing: sub.d/file'
+    output_is 'type: empty-dir: dir in a.barecat, link in tree
+only in a.barecat: empty-dir/inner
+type: sub.d: dir in a.barecat, file in tree
+only in a.barecat: sub.d/file'
 }
 
 @test "a link in the tree is never followed" {
@@ -122,8 +122,8 @@ missing: sub.d/file'
     mv real/sub elsewhere
     ln -s ../elsewhere real/sub
     run_fail 1 sb diff -C tree a.barecat sub
-    output_has 'type: sub: dir in the archive, link in tree'
-    output_has 'missing: sub/file'
+    output_has 'type: sub: dir in a.barecat, link in tree'
+    output_has 'only in a.barecat: sub/file'
 }
 
 @test "FIFOs are extra, and do not hang it" {
@@ -132,8 +132,8 @@ missing: sub.d/file'
     rm tree/one
     mkfifo tree/one
     run_fail 1 within 10 "$SHARDBOX" diff -C tree a.barecat
-    output_is 'type: one: file in the archive, FIFO in tree
-extra: pipe: a FIFO, which no archive holds'
+    output_is 'type: one: file in a.barecat, FIFO in tree
+only in tree: pipe: a FIFO, which no archive holds'
 }
 
 @test "--quick does not read bytes or targets, nor needs the shards" {
@@ -147,7 +147,7 @@ extra: pipe: a FIFO, which no archive holds'
     output_is ''
     echo >>tree/sub-file
     run_fail 1 sb diff --quick -C tree a.barecat
-    output_has 'size: sub-file: 8 in the archive, 9 in tree'
+    output_has 'size: sub-file: 8 in a.barecat, 9 in tree'
 }
 
 @test "PATH and GLOB arguments narrow both sides" {
@@ -157,8 +157,8 @@ extra: pipe: a FIFO, which no archive holds'
     echo x >tree/other
     touch -d '2001-02-03 04:05:06.123456789Z' tree/sub
     run_fail 1 sb diff -C tree a.barecat sub '*.txt'
-    output_is 'extra: extra.txt
-extra: sub/extra'
+    output_is 'only in tree: extra.txt
+only in tree: sub/extra'
     run_ok sb diff -C tree a.barecat sub/dir deep a.txt
 }
 
@@ -166,7 +166,7 @@ extra: sub/extra'
     make_archive
     echo x >tree/other
     run_fail 1 sb diff -C tree a.barecat nowhere 'no*where' other a.txt
-    output_is 'extra: other'
+    output_is 'only in tree: other'
     stderr_has 'nowhere: no such file or directory on either side'
     stderr_has 'no*where: no such file or directory on either side'
     stderr_lacks 'other: '
@@ -179,7 +179,7 @@ extra: sub/extra'
     output_is ''
     stderr_has "shardbox diff: '': no such file or directory on either side"
     run_fail 1 sb diff -C tree a.barecat '' a.txt
-    output_is 'missing: a.txt'
+    output_is 'only in a.barecat: a.txt'
 }
 
 @test "what the archive does not know is not compared" {
@@ -214,7 +214,7 @@ extra: sub/extra'
     run_fail 1 sb diff --quick -C tree a.barecat
     output_has 'time: one: '
     run_fail 1 sb diff --quick -C out b.barecat
-    output_is 'time: one: 2001-02-03 04:05:06.000000000 in the archive, 2001-02-03 04:05:07.000000000 in out'
+    output_is 'time: one: 2001-02-03 04:05:06.000000000 in b.barecat, 2001-02-03 04:05:07.000000000 in out'
 }
 
 @test "hard links, and what a zip of another system does not know, are no differences" {
@@ -239,11 +239,125 @@ PYTHON
     done
 }
 
+@test "names of both sides are as they were typed" {
+    make_archive
+    rm tree/one
+    touch -d '2001-02-03 04:05:06.123456789Z' tree
+    ln -s a.barecat link.barecat
+    run_fail 1 sb diff -C ./tree/../tree "$PWD/a.barecat"
+    output_is "only in $PWD/a.barecat: one"
+    stderr_is "shardbox diff: $PWD/a.barecat: differs from ./tree/../tree; differences, named above: 1"
+    echo >tree/new
+    run_fail 1 sb diff -C ./tree ./link.barecat new one
+    output_is 'only in ./tree: new
+only in ./link.barecat: one'
+    run_fail 1 sb diff -C ./link.barecat tree new one
+    output_is 'only in tree: new
+only in ./link.barecat: one'
+}
+
+@test "--ignore leaves kinds of difference out, and reads no bytes for them" {
+    make_archive
+    chmod 600 tree/empty
+    touch -d '2020-01-01Z' tree/numbers
+    rewrite tree/sub-file 'BETWEEN
+'
+    rm tree/one
+    touch -d '2001-02-03 04:05:06.123456789Z' tree
+    run_fail 1 sb diff --ignore=time,mode -C tree a.barecat
+    output_is 'only in a.barecat: one
+bytes: sub-file'
+    run_ok sb diff --ignore=time,mode --ignore=bytes,missing -C tree a.barecat
+    output_is ''
+    damage sub-file
+    run_ok sb diff --ignore=time,mode,bytes,missing,target -C tree a.barecat
+    run_fail 2 sb diff --ignore=time,colour -C tree a.barecat
+    stderr_has "--ignore: 'colour' is none of missing, extra, type, size, mode, owner, time, bytes, target"
+}
+
+@test "--owner compares users and groups by number" {
+    ((EUID == 0)) || skip 'needs root'
+    make_archive
+    chown 1234:1235 tree/one
+    run_ok sb diff -C tree a.barecat
+    run_fail 1 sb diff --owner -C tree a.barecat
+    output_is 'owner: one: 0:0 in a.barecat, 1234:1235 in tree'
+    run_fail 1 sb diff --owner --json -C tree a.barecat
+    output_is '{"kind":"owner","path":"one","archive":{"uid":0,"gid":0},"other":{"uid":1234,"gid":1235}}'
+    run_ok sb diff --owner --ignore=owner -C tree a.barecat
+}
+
+@test "--brief names what differs, once, and of a directory on one side nothing below it" {
+    make_archive
+    echo more >>tree/a.txt
+    chmod 600 tree/a.txt
+    rewrite tree/sub-file 'BETWEEN
+'
+    rm -r tree/sub
+    mkdir tree/zzz
+    touch tree/zzz/below
+    touch -d '2001-02-03 04:05:06.123456789Z' tree
+    run_fail 1 sb diff --brief -r -C tree a.barecat
+    output_is 'differs: a.txt
+only in a.barecat: sub
+differs: sub-file
+only in tree: zzz'
+    stderr_has 'differences, named above: 4'
+    run_fail 1 sb diff --brief -C tree a.barecat sub/dir zzz/below
+    output_is 'only in a.barecat: sub/dir
+only in tree: zzz/below'
+}
+
+@test "--prefix compares what is below a directory of the archive" {
+    make_tree tree
+    sb pack a.barecat --prefix=data/train -C tree .
+    run_ok sb diff --prefix=data/train -C tree a.barecat
+    run_ok sb diff --prefix=./data/train/ -C a.barecat tree --prefix data/train
+    echo more >>tree/sub/file
+    rewrite tree/sub-file 'BETWEEN
+'
+    rm tree/one tree/link
+    ln -s elsewhere tree/link
+    touch -h -d '2001-02-03 04:05:06.123456789Z' tree tree/link tree/sub/file
+    run_fail 1 sb diff --prefix=data/train -C tree a.barecat
+    output_is 'target: link: a.txt in a.barecat, elsewhere in tree
+only in a.barecat: one
+size: sub/file: 10 in a.barecat, 15 in tree
+bytes: sub-file'
+    run_fail 1 sb diff --prefix=data/train -C tree a.barecat 'on*' sub/dir
+    output_is 'only in a.barecat: one'
+    run_fail 2 sb diff --prefix=data/test -C tree a.barecat
+    stderr_has 'a.barecat: holds no directory data/test'
+    run_fail 2 sb diff --prefix=data/train/one -C tree a.barecat
+}
+
+@test "an archive that was packed from above the directory: the line to type is said" {
+    make_tree tree
+    sb pack a.barecat tree
+    sb pack b.barecat --prefix=data/train -C tree .
+    run_fail 1 sb diff -C tree a.barecat
+    [[ ${stderr_lines[-1]} == "shardbox diff: a.barecat: all of it is below tree, which tree does not have; try 'shardbox diff --prefix=tree -C tree a.barecat'" ]] || fail 'no advice'
+    run_fail 1 sb diff --brief -C ./tree b.barecat
+    stderr_has "try 'shardbox diff --prefix=data/train -C ./tree b.barecat'"
+    # Not where the directory is there, or the archive has more than it.
+    mkdir other other/tree
+    run_fail 1 sb diff -C other a.barecat
+    stderr_lacks 'all of it is below'
+    sb pack --append a.barecat b.barecat
+    run_fail 1 sb diff -C tree a.barecat
+    stderr_lacks 'all of it is below'
+    # A directory that is in the tree is none of the prefix.
+    mkdir -p more/deep && touch more/deep/file
+    sb pack c.barecat --prefix=x -C more .
+    run_fail 1 sb diff -C more c.barecat
+    stderr_has "--prefix=x -C more c.barecat'"
+}
+
 @test "set-id bits count" {
     make_archive
     chmod 4600 tree/one
     run_fail 1 sb diff -C tree a.barecat
-    output_is 'mode: one: 0600 in the archive, 4600 in tree'
+    output_is 'mode: one: 0600 in a.barecat, 4600 in tree'
 }
 
 @test "the archive in its own tree is not extra, another one is" {
@@ -254,7 +368,7 @@ PYTHON
     run_ok sb diff a.barecat
     cp a.barecat b.barecat
     run_fail 1 sb diff a.barecat
-    output_is 'extra: b.barecat'
+    output_is 'only in .: b.barecat'
 }
 
 @test "two archives are compared" {
@@ -265,8 +379,8 @@ PYTHON
     touch -d '2001-02-03 04:05:06.123456789Z' other other/a.txt
     sb pack b.barecat -C other .
     run_fail 1 sb diff -C b.barecat a.barecat
-    output_is 'size: a.txt: 6 in the archive, 11 in b.barecat
-missing: one'
+    output_is 'size: a.txt: 6 in a.barecat, 11 in b.barecat
+only in a.barecat: one'
     sb pack same.barecat -C tree .
     run_ok sb diff -C same.barecat a.barecat
 }
@@ -310,7 +424,7 @@ damaged: sub/file: its bytes do not match their checksum'
     chmod 0 tree/sub
     run_fail 1 ordinary "$SHARDBOX" diff -C tree a.barecat
     chmod 755 tree/sub
-    output_is 'mode: sub: 0755 in the archive, 0000 in tree'
+    output_is 'mode: sub: 0755 in a.barecat, 0000 in tree'
     stderr_has 'sub: '
     stderr_has 'its contents are not compared'
     stderr_has 'differences, named above: 1; 1 entry could not be compared; do not delete the tree'
@@ -320,7 +434,7 @@ damaged: sub/file: its bytes do not match their checksum'
     make_archive
     chmod 0 tree/sub/file
     run_fail 1 ordinary "$SHARDBOX" diff -C tree a.barecat
-    output_is 'mode: sub/file: 0755 in the archive, 0000 in tree'
+    output_is 'mode: sub/file: 0755 in a.barecat, 0000 in tree'
     stderr_has 'sub/file: cannot be opened: Permission denied'
 }
 

@@ -39,7 +39,8 @@ struct diff {
     struct sb_select *select; /* NULL: everything */
     struct reach *reaches;
     size_t reach_count;
-    const char *base; /* last component of the archive's name */
+    const char *base;     /* last component of the archive's name */
+    struct sb_buf prefix; /* with a '/' at its end, where it is not empty */
 
     struct frame *frames;
     size_t depth;
@@ -142,6 +143,20 @@ static enum sb_code list_theirs(struct diff *diff, const char *dir, size_t size,
     return SB_OK;
 }
 
+static enum sb_code list_ours(struct diff *diff, const char *dir, size_t size,
+                              struct sb_listing **out, struct sb_error *err)
+{
+    size_t before = diff->prefix.size;
+    enum sb_code code;
+
+    if (sb_buf_add(&diff->prefix, dir, size))
+        return sb_fail_memory(err);
+    code = sb_hierarchy_list(diff->ours, diff->prefix.data ? diff->prefix.data : "",
+                             size > 0 ? diff->prefix.size : before - (before > 0), out, err);
+    sb_buf_cut(&diff->prefix, before);
+    return code;
+}
+
 static enum sb_code enter(struct diff *diff, const char *dir, size_t size, bool ours, bool theirs,
                           struct sb_error *err)
 {
@@ -155,8 +170,26 @@ static enum sb_code enter(struct diff *diff, const char *dir, size_t size, bool 
         return err->code;
     /* Nothing is reported as missing because its directory could not be read. */
     if (ours && (!theirs || frame->theirs))
-        return sb_hierarchy_list(diff->ours, dir, size, &frame->ours, err);
+        return list_ours(diff, dir, size, &frame->ours, err);
     return SB_OK;
+}
+
+/* Skips rows whose parent is not the one in their name: they have no name below the prefix. */
+static enum sb_code next_of_ours(struct diff *diff, struct frame *frame, struct sb_error *err)
+{
+    struct sb_entry *entry = &frame->our_next.entry;
+    size_t before = diff->prefix.size;
+    enum sb_code code;
+
+    do
+        code = sb_listing_next(diff->ours, frame->ours, &frame->our_next, err);
+    while (!code && before > 0 &&
+           (entry->path_size <= before || memcmp(entry->path, diff->prefix.data, before) != 0));
+    if (!code) {
+        entry->path += before;
+        entry->path_size -= before;
+    }
+    return code;
 }
 
 /* Reads the next child of each side of the innermost directory, unless it is at its end. */
@@ -165,7 +198,7 @@ static enum sb_code look_ahead(struct diff *diff, struct frame *frame, struct sb
     enum sb_code code = SB_OK;
 
     if (frame->ours && !frame->ours_waits) {
-        code = sb_listing_next(diff->ours, frame->ours, &frame->our_next, err);
+        code = next_of_ours(diff, frame, err);
         frame->ours_waits = !code;
     }
     if (code == SB_END) {
@@ -266,6 +299,8 @@ static enum sb_code next_pair(struct diff *diff, const struct sb_child **ours,
     if (code)
         return code;
     any = *ours ? &(*ours)->entry : &(*theirs)->entry;
+    if (diff->options->brief && is_directory(*ours) != is_directory(*theirs) && selected(diff, any))
+        return SB_OK;
     if ((is_directory(*ours) || is_directory(*theirs)) && reachable(diff, any)) {
         diff->descend_ours = is_directory(*ours);
         diff->descend_theirs = is_directory(*theirs);
@@ -306,7 +341,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     const struct diff *diff = context;
 
     (void)turns;
-    return diff->options->quick ? SB_OK : sb_pairs_compare(slot, diff->ours, diff->theirs, err);
+    return sb_pairs_compare(slot, diff->ours, diff->theirs, err);
 }
 
 static enum sb_code drain(void *context, void *slot, struct sb_error *err)
@@ -320,7 +355,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     sb_pairs_report(pairs, diff->options);
     sb_count_up(&diff->bytes, pairs->bytes);
     diff->files += pairs->files;
-    if (diff->options->progress && !diff->options->quick)
+    if (diff->options->progress)
         diff->options->progress(diff->options->context, diff->bytes, diff->files);
     return SB_OK;
 }
@@ -335,8 +370,10 @@ static enum sb_code run(struct diff *diff, struct sb_error *err)
 
     if (!pairs)
         return sb_fail_memory(err);
-    for (unsigned i = 0; i < slots; i++)
-        pairs[i].time_grain = diff->options->time_grain;
+    for (unsigned i = 0; i < slots; i++) {
+        pairs[i].options = diff->options;
+        pairs[i].prefix_size = diff->prefix.size;
+    }
     code = enter(diff, "", 0, true, true, err);
     if (!code)
         code = sb_pipeline_run(&ops, diff, pairs, sizeof(*pairs), slots, threads, err);
@@ -358,6 +395,25 @@ static enum sb_code open_selection(struct diff *diff, struct sb_error *err)
     return find_reaches(diff, err);
 }
 
+static enum sb_code find_prefix(struct diff *diff, struct sb_error *err)
+{
+    struct sb_entry entry;
+    bool stripped;
+    enum sb_code code;
+
+    if (!diff->options->prefix)
+        return SB_OK;
+    if (sb_name_normalize(diff->options->prefix, &diff->prefix, &stripped))
+        return sb_fail_memory(err);
+    if (diff->prefix.size == 0)
+        return SB_OK;
+    code = sb_archive_lookup(diff->archive, diff->prefix.data, diff->prefix.size, &entry, err);
+    if (code == SB_NOENT || (!code && entry.type != SB_DIR))
+        return sb_fail(err, SB_NOENT, "%s: holds no directory %s", sb_archive_path(diff->archive),
+                       diff->options->prefix);
+    return code ? code : sb_buf_add_char(&diff->prefix, '/') ? sb_fail_memory(err) : SB_OK;
+}
+
 static void name_unmatched(const struct diff *diff)
 {
     for (size_t i = 0; diff->select && i < diff->options->path_count; i++) {
@@ -376,6 +432,7 @@ static void release(struct diff *diff)
         free(diff->reaches[i].name);
     free(diff->reaches);
     sb_buf_release(&diff->descend);
+    sb_buf_release(&diff->prefix);
     sb_select_free(diff->select);
     sb_hierarchy_free(diff->ours);
 }
@@ -389,6 +446,8 @@ enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
 
     diff.base = sb_base_name(sb_archive_path(archive));
     code = sb_hierarchy_open_archive(&diff.ours, archive, shards, err);
+    if (!code)
+        code = find_prefix(&diff, err);
     if (!code)
         code = open_selection(&diff, err);
     if (!code)

@@ -12,13 +12,16 @@ enum sb_difference_kind {
     SB_DIFF_EXTRA,   /* only in the other */
     SB_DIFF_TYPE,
     SB_DIFF_SIZE,
-    SB_DIFF_MODE, /* permission, set-id and sticky bits */
+    SB_DIFF_MODE,  /* permission, set-id and sticky bits */
+    SB_DIFF_OWNER, /* numbers of user and group */
     SB_DIFF_TIME,
     SB_DIFF_BYTES,
     SB_DIFF_TARGET,  /* of links */
     SB_DIFF_DAMAGED, /* the archive's row or bytes cannot be used */
     SB_DIFF_KINDS,
 };
+
+#define SB_DIFF_BIT(kind) (1u << (kind))
 
 struct sb_difference {
     enum sb_difference_kind kind;
@@ -34,7 +37,13 @@ struct sb_difference {
 struct sb_diff_options {
     char *const *paths; /* PATH and GLOB arguments; none: everything */
     size_t path_count;
-    bool quick; /* bytes and targets of links are not read */
+    unsigned ignored; /* SB_DIFF_BITs: not reported, nor are bytes read for it; not of _DAMAGED */
+
+    /* Each name once: the first difference found, and nothing below a directory that is reported.
+     * Bytes are read only where there is no other difference. */
+    bool brief;
+
+    const char *prefix; /* what of the archive is compared is below this directory; NULL: all */
     unsigned threads;
 
     /*
@@ -56,10 +65,11 @@ struct sb_diff_options {
 };
 
 /*
- * Compares names, types, sizes, modes, times, bytes (by CRC32C; if they can be read only in
+ * Compares names, types, sizes, modes, owners, times, bytes (by CRC32C; if they can be read only in
  * sequence, with the one in the index) and targets of links. Values that the index does not have
- * are not compared, nor is the metadata of the top directory. The archive's own index and shards in
- * the other tree are not extra. The archive's bytes are read, and checked against their checksum,
+ * are not compared, nor is the metadata of the top directory. Reported names are without the
+ * prefix; SB_NOENT if the archive has no such directory. The archive's own index and shards in the
+ * other tree are not extra. The archive's bytes are read, and checked against their checksum,
  * wherever there is something to compare them with.
  */
 enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,

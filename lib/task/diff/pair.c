@@ -10,7 +10,7 @@
 
 #define MODE_BITS 07777u
 
-#define BIT(kind) (1u << (kind))
+#define BIT SB_DIFF_BIT
 
 void sb_pairs_release(struct sb_pairs *pairs)
 {
@@ -63,6 +63,14 @@ static bool same_time(int64_t a, int64_t b, int64_t grain)
            (grain > 0 && same_but_rounded(a, b, grain));
 }
 
+static bool same_owner(const struct sb_pair *pair)
+{
+    const struct sb_entry *ours = &pair->ours.entry, *theirs = &pair->theirs.entry;
+
+    return !both_have(pair, SB_HAS_UID) || !both_have(pair, SB_HAS_GID) ||
+           (ours->uid == theirs->uid && ours->gid == theirs->gid);
+}
+
 /* Differences in the metadata alone. */
 static unsigned compare_metadata(const struct sb_pair *pair, int64_t time_grain)
 {
@@ -81,17 +89,23 @@ static unsigned compare_metadata(const struct sb_pair *pair, int64_t time_grain)
     if (ours->type != SB_LINK && both_have(pair, SB_HAS_MODE) &&
         ((ours->mode ^ theirs->mode) & MODE_BITS))
         differs |= BIT(SB_DIFF_MODE);
+    if (!same_owner(pair))
+        differs |= BIT(SB_DIFF_OWNER);
     if (both_have(pair, SB_HAS_MTIME) && !same_time(ours->mtime_ns, theirs->mtime_ns, time_grain))
         differs |= BIT(SB_DIFF_TIME);
     return differs;
 }
 
-static bool bytes_needed(const struct sb_pair *pair)
+static bool bytes_needed(const struct sb_diff_options *options, const struct sb_pair *pair)
 {
     const unsigned settled = BIT(SB_DIFF_MISSING) | BIT(SB_DIFF_EXTRA) | BIT(SB_DIFF_TYPE) |
                              BIT(SB_DIFF_SIZE) | BIT(SB_DIFF_DAMAGED);
+    enum sb_type type = pair->ours.entry.type;
 
-    return !(pair->differs & settled) && pair->ours.entry.type != SB_DIR;
+    if ((pair->differs & settled) || type == SB_DIR ||
+        (options->brief && (pair->differs & ~options->ignored)))
+        return false;
+    return !(options->ignored & BIT(type == SB_LINK ? SB_DIFF_TARGET : SB_DIFF_BYTES));
 }
 
 enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
@@ -99,6 +113,7 @@ enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
 {
     struct sb_pair *pair = &pairs->pairs[pairs->count];
     const struct sb_entry *any = ours ? &pair->ours.entry : &pair->theirs.entry;
+    size_t before = ours ? pairs->prefix_size : 0;
     const char *defect;
 
     *pair = (struct sb_pair){.is_ours = ours != NULL, .is_theirs = theirs != NULL};
@@ -106,8 +121,9 @@ enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
         pair->ours = *ours;
     if (theirs)
         pair->theirs = *theirs;
-    if (keep_text(pairs, any->path, any->path_size, &pair->path_at, err))
+    if (keep_text(pairs, any->path - before, before + any->path_size, &pair->path_at, err))
         return err->code;
+    pair->path_at += before;
     if (pair->theirs.entry.defect)
         return sb_events_add(&pairs->events, SB_PROBLEM, "damaged",
                              pairs->text.data + pair->path_at, pair->theirs.entry.defect, err);
@@ -117,10 +133,10 @@ enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
         if (keep_text(pairs, defect, strlen(defect), &pair->damage_at, err))
             return err->code;
     } else {
-        pair->differs = compare_metadata(pair, pairs->time_grain);
+        pair->differs = compare_metadata(pair, pairs->options->time_grain);
     }
     pairs->count++;
-    if (bytes_needed(pair)) {
+    if (bytes_needed(pairs->options, pair)) {
         sb_count_up(&pairs->bytes, pair->ours.entry.size);
         pairs->files++;
     }
@@ -201,11 +217,13 @@ static enum sb_code compare_pair(struct sb_pairs *pairs, struct sb_pair *pair,
     bool is_link = pair->ours.entry.type == SB_LINK;
     struct sb_buf *text = is_link ? &pairs->text : NULL;
     struct sum our_sum = {.text = text}, their_sum = {.text = text};
+    struct sb_entry our_entry = pair->ours.entry;
     size_t our_size;
 
-    pair->ours.entry.path = pair->theirs.entry.path = pairs->text.data + pair->path_at;
+    our_entry.path = pairs->text.data + pair->path_at - pairs->prefix_size;
+    our_entry.path_size += pairs->prefix_size;
     pair->our_target_at = pairs->text.size;
-    if (sum_side(ours, our_reader, &pair->ours.entry, &our_sum, err))
+    if (sum_side(ours, our_reader, &our_entry, &our_sum, err))
         return our_failure(pairs, pair, err);
     our_size = pairs->text.size - pair->our_target_at;
     if (is_link && sb_buf_add_char(&pairs->text, '\0'))
@@ -238,7 +256,7 @@ enum sb_code sb_pairs_compare(struct sb_pairs *pairs, struct sb_hierarchy *ours,
     if (!code)
         code = sb_reader_open(theirs, &their_reader, err);
     for (size_t i = 0; !code && i < pairs->count; i++) {
-        if (bytes_needed(&pairs->pairs[i]))
+        if (bytes_needed(pairs->options, &pairs->pairs[i]))
             code =
                 compare_pair(pairs, &pairs->pairs[i], ours, our_reader, theirs, their_reader, err);
     }
@@ -264,9 +282,12 @@ void sb_pairs_report(const struct sb_pairs *pairs, const struct sb_diff_options 
         };
 
         for (unsigned kind = 0; kind < SB_DIFF_KINDS; kind++) {
+            if (!(pair->differs & ~options->ignored & BIT(kind)))
+                continue;
             difference.kind = (enum sb_difference_kind)kind;
-            if (pair->differs & BIT(kind))
-                options->report(options->context, &difference);
+            options->report(options->context, &difference);
+            if (options->brief)
+                break;
         }
     }
 }

@@ -27,9 +27,10 @@ struct sb_pair {
 struct sb_pairs {
     struct sb_pair pairs[SB_PAIRS_MAX];
     size_t count;
-    int64_t bytes;      /* to be read on one side */
-    int64_t files;      /* whose bytes are compared */
-    int64_t time_grain; /* set by the owner; as in struct sb_diff_options */
+    int64_t bytes;                         /* to be read on one side */
+    int64_t files;                         /* whose bytes are compared */
+    const struct sb_diff_options *options; /* set by the owner, as is the next */
+    size_t prefix_size;                    /* bytes before each name of the archive */
     struct sb_buf text;
     struct sb_events events;
     bool damaged; /* some bytes of the archive */
@@ -39,8 +40,8 @@ void sb_pairs_release(struct sb_pairs *pairs);
 void sb_pairs_clear(struct sb_pairs *pairs);
 
 /*
- * Adds a name and compares all but bytes. One of the sides may be NULL. A row of the other
- * container that cannot be used is an event instead.
+ * Adds a name and compares all but bytes. One of the sides may be NULL; our name is the stored one
+ * without the prefix. A row of the other container that cannot be used is an event instead.
  */
 enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
                           const struct sb_child *theirs, struct sb_error *err) SB_CHECKED;
