@@ -205,7 +205,7 @@ lint:
 	$(MAKE) CC=clang BUILD=build/clang CFLAGS=-O0 all
 	scripts/lint
 
-## make bench                the figures of README.md
+## make bench                the figures of README.md and docs/measured.md
 bench: all $(BENCH_TOOLS) $(SLOW_SHIM)
 	scripts/deps build bench
 	tests/bench/run $(SHARDBOX)
@@ -226,6 +226,16 @@ demo:
 	scripts/deps build
 	@$(MAKE) --no-print-directory all
 	@scripts/demo $(SHARDBOX)
+
+## make picture              draws docs/archive.svg anew
+picture: all
+	scripts/picture $(SHARDBOX) >docs/archive.svg
+
+## make pages                runs the examples of README.md and docs/, and puts what they print there
+pages: all
+	for page in README.md docs/*.md; do \
+		tests/tools/run-page $(SHARDBOX) $$page >build/page && cat build/page >$$page || exit; \
+	done
 
 ## make deps                 installs what building needs (Debian)
 deps:
@@ -275,7 +285,7 @@ help:
 FORCE:
 
 .PHONY: all static test test-built test-unit test-bats test-dependencies test-peers test-cluster \
-	test-faults fuzz fuzz-built oom-built lint bench bench-scale demo deps completions install uninstall \
+	test-faults fuzz fuzz-built oom-built lint bench bench-scale demo picture pages deps completions install uninstall \
 	clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
