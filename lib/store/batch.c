@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Room behind the bytes for a read that looks for one byte too many. */
+/* Extra bytes at the end, for a read that asks for one byte too many. */
 #define SLACK 64
 
 #define SPOOL_BLOCK ((size_t)1 << 20)
@@ -47,7 +47,7 @@ void sb_batch_release(struct sb_batch *batch)
     batch->data = NULL;
 }
 
-/* *at is one more than its place: 0 stays for NULL. */
+/* *at is the offset plus one: 0 means NULL. */
 static enum sb_code keep(struct sb_batch *batch, const char *text, size_t size, size_t *at)
 {
     size_t place = batch->texts.size;

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TARGET_MAX     65536 /* bytes, of a link */
-#define PROGRESS_EVERY 1024  /* members */
+#define TARGET_MAX     65536 /* the longest target of a link, in bytes */
+#define PROGRESS_EVERY 1024  /* members between two reports */
 
-#define SHARD_COLUMN 2 /* of its INSERT into files */
+#define SHARD_COLUMN 2 /* parameter of the INSERT into files */
 
 struct catalog {
     const struct sb_catalog_options *options;
@@ -28,12 +28,13 @@ struct catalog {
     sqlite3_stmt *add_link;
     struct sb_tally *tally;
     struct sb_naming naming;
-    struct sb_buf text; /* a link's target */
+    struct sb_buf text; /* target of a link */
     int64_t members;
-    bool linked; /* there are hard links */
+    bool linked; /* some members are hard links */
 };
 
-/* No `parent`: reading does without it, and computing it takes half of the time of a row. */
+/* There is no `parent` column: reading does not need it, and computing it takes half of the time of
+ * a row. */
 static const char make_tables[] =
     "CREATE TABLE files (path TEXT NOT NULL, shard INTEGER, offset INTEGER, size INTEGER,"
     " crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER);"
@@ -58,7 +59,7 @@ static bool is_id(const struct sb_entry *entry, unsigned bit, int64_t value)
     return (entry->has & bit) && value >= 0 && value <= SB_ID_MOST;
 }
 
-/* Brings metadata into the ranges that a row may have; what does not fit is not known. */
+/* Sets metadata that is outside of the ranges of a row to "not known". */
 static void settle_metadata(struct sb_entry *entry)
 {
     static const uint32_t types[] = {[SB_FILE] = S_IFREG, [SB_DIR] = S_IFDIR, [SB_LINK] = S_IFLNK};
@@ -72,7 +73,7 @@ static void settle_metadata(struct sb_entry *entry)
         entry->has &= ~(unsigned)SB_HAS_GID;
 }
 
-/* Without a shard, unless it is known where its bytes are. */
+/* placed: shard and offset of the bytes are known; else the row has no shard. */
 static enum sb_code add_row(struct catalog *catalog, const struct sb_entry *entry, bool placed,
                             struct sb_error *err)
 {
@@ -88,7 +89,7 @@ static enum sb_code add_row(struct catalog *catalog, const struct sb_entry *entr
     return sb_tally_file(catalog->tally, entry->path, entry->path_size, 1, entry->size, err);
 }
 
-/* Its row waits, without bytes, until all names are there. */
+/* Adds a row without bytes, which resolve_links completes once all names are known. */
 static enum sb_code add_hard_link(struct catalog *catalog, struct sb_member *member,
                                   struct sb_error *err)
 {
@@ -108,7 +109,7 @@ static enum sb_code add_hard_link(struct catalog *catalog, struct sb_member *mem
     return sb_database_step(catalog->add_link, err);
 }
 
-/* Reads a link's target in sequence; SB_END, told, when it is longer than any. */
+/* Reads a link's target in sequence. SB_END, reported: it is longer than TARGET_MAX. */
 static enum sb_code read_target(struct catalog *catalog, struct sb_member *member,
                                 struct sb_error *err)
 {
@@ -146,7 +147,7 @@ static enum sb_code sum_bytes(struct catalog *catalog, struct sb_entry *entry, s
     return code == SB_END ? SB_OK : code;
 }
 
-/* Where the member's bytes are to be found. SB_END: it is left out. */
+/* Decides where the member's bytes are read from. SB_END: the member is left out. */
 static enum sb_code place(struct catalog *catalog, struct sb_member *member, struct sb_error *err)
 {
     struct sb_entry *entry = &member->entry;
@@ -230,7 +231,7 @@ static enum sb_code walk(struct catalog *catalog, struct sb_error *err)
     return code == SB_END ? SB_OK : code;
 }
 
-/* What a hard link finds under its name, given to it. */
+/* Gives a hard link the extent of the file that has the name it links to. */
 static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sqlite3_stmt *set,
                                  sqlite3_stmt *row, struct sb_error *err)
 {
@@ -265,7 +266,7 @@ static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sq
     return SB_OK;
 }
 
-/* Hard links in the order in which they came, so that one to another finds its bytes there. */
+/* In the order in which the links came, so that a link to an earlier link finds its bytes. */
 static enum sb_code resolve_links(struct catalog *catalog, struct sb_error *err)
 {
     sqlite3_stmt *rows = NULL, *find = NULL, *set = NULL;
@@ -289,7 +290,7 @@ static enum sb_code resolve_links(struct catalog *catalog, struct sb_error *err)
     return code;
 }
 
-/* Takes the rows of files that a query names, by row number, off the statistics and the table. */
+/* Deletes the files that the query selects by rowid, from the table and from the statistics. */
 static enum sb_code drop_files(struct catalog *catalog, const char *which, int64_t *count,
                                struct sb_error *err)
 {
@@ -333,8 +334,8 @@ static enum sb_code drop_superseded(struct catalog *catalog, struct sb_error *er
 }
 
 /*
- * The index is not made unique to find names that stand twice: without a journal, what fails on the
- * way stays half done.
+ * A unique index would find duplicate names, too, but without a journal the statement that fails
+ * would leave it half built.
  */
 static enum sb_code have_repeated(struct catalog *catalog, bool *repeated, struct sb_error *err)
 {
@@ -369,7 +370,7 @@ static enum sb_code index_files(struct catalog *catalog, struct sb_error *err)
     return code || !repeated ? code : drop_superseded(catalog, err);
 }
 
-/* Of a file that is a directory too: as if it had never been counted. */
+/* Takes a file that has a directory's name off the statistics. */
 static enum sb_code uncount(sqlite3_stmt *lessen, const char *path, size_t path_size, int64_t bytes,
                             struct sb_error *err)
 {

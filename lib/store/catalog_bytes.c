@@ -12,26 +12,26 @@
 #include <string.h>
 
 #define BLOCK_BYTES (1 << 20)
-#define IDLE_MOST   64 /* loaders that wait for their next use */
+#define IDLE_MOST   64 /* unused loaders that are kept for the next read */
 
 struct sb_catalog_bytes {
     struct sb_bytes base;
     struct sb_input *input;
     struct sb_source *source;
 
-    pthread_mutex_t lock; /* over all that follows, once it is filled */
-    sqlite3 *db;          /* made for the first member that has a place of its own */
+    pthread_mutex_t lock; /* protects all fields below once `bytes` is filled */
+    sqlite3 *db;          /* made for the first member in SB_SHARD_APART */
     sqlite3_stmt *add;
     sqlite3_stmt *find;
-    int64_t end; /* of the places given */
+    int64_t end; /* end of the used part of SB_SHARD_APART */
     struct sb_loader *idle[IDLE_MOST];
     size_t idle_count;
 };
 
-/* A member with a place of its own. */
+/* A member in SB_SHARD_APART. */
 struct apart {
     int64_t at;
-    struct sb_member member; /* as its loader wants it */
+    struct sb_member member; /* with the fields that its loader needs */
     struct sb_buf kept;
     bool is_kept;
 };
@@ -84,7 +84,7 @@ static enum sb_code fail_nowhere(const struct sb_catalog_bytes *bytes, struct sb
     return sb_fail(err, SB_DAMAGED, "%s: no member has these bytes", bytes->source->name);
 }
 
-/* The member that has the byte at `offset`; under the lock. */
+/* The member that covers `offset`; call with the lock held. */
 static enum sb_code find_apart(struct sb_catalog_bytes *bytes, int64_t offset, struct apart *out,
                                struct sb_error *err)
 {
@@ -116,7 +116,7 @@ static enum sb_code find_apart(struct sb_catalog_bytes *bytes, int64_t offset, s
     return code;
 }
 
-/* The member, and a loader for it unless its bytes were kept. */
+/* Finds the member, and a loader for it unless its bytes were kept. */
 static enum sb_code take(struct sb_catalog_bytes *bytes, int64_t offset, struct apart *apart,
                          struct sb_loader **loader, struct sb_error *err)
 {
@@ -163,7 +163,7 @@ static void keep_first_problem(void *context, enum sb_level level, const char *k
         sb_fail(err, SB_DAMAGED, "%s", text);
 }
 
-/* What a loader told, as the error that it is here. */
+/* Makes an error of the first problem that a loader reported. */
 static enum sb_code fail_by_events(struct sb_events *events, struct sb_error *err)
 {
     struct sb_notify notify = {.call = keep_first_problem, .context = err};
@@ -176,13 +176,13 @@ static enum sb_code fail_by_events(struct sb_events *events, struct sb_error *er
     return err->code;
 }
 
-/* A part of a member's bytes, picked out of all of them. */
+/* The requested part of a member's bytes, copied out of the stream of all of them. */
 struct window {
     int64_t skip;
     int64_t left;
     sb_each_block *each;
     void *context;
-    bool full; /* nothing more is wanted */
+    bool full; /* the part is complete, and the stream may stop */
 };
 
 static enum sb_code pass_window(void *context, const void *data, size_t size, struct sb_error *err)
@@ -203,12 +203,13 @@ static enum sb_code pass_window(void *context, const void *data, size_t size, st
         take = (size_t)window->left;
     code = take > 0 ? window->each(window->context, from, take, err) : SB_OK;
     window->left -= (int64_t)take;
-    /* Its end is still wanted where all was: only there is a checksum known to be right. */
+    /* If the part reaches the end of the member, the stream goes on to its end: only there is the
+     * checksum compared. */
     window->full = !code && window->left == 0 && from + take < (const char *)data + size;
     return window->full ? sb_fail(err, SB_LIMIT, "nothing more is wanted") : code;
 }
 
-/* loader: NULL where its bytes were kept. */
+/* loader: NULL if the bytes were kept. */
 static enum sb_code stream_apart(struct apart *apart, struct sb_loader *loader, int64_t offset,
                                  int64_t size, sb_each_block *each, void *context,
                                  struct sb_error *err)
@@ -234,7 +235,7 @@ static enum sb_code stream_apart(struct apart *apart, struct sb_loader *loader, 
     return code;
 }
 
-/* Where sb_loader_load and the window put what is read. */
+/* A sb_each_block: context is a char **, which it moves to the end of what it copied. */
 static enum sb_code copy_bytes(void *context, const void *data, size_t size, struct sb_error *err)
 {
     char **to = context;
@@ -245,7 +246,7 @@ static enum sb_code copy_bytes(void *context, const void *data, size_t size, str
     return SB_OK;
 }
 
-/* The whole of a member. */
+/* Reads a whole member. */
 static enum sb_code load_apart(struct apart *apart, struct sb_loader *loader, void *data,
                                struct sb_error *err)
 {
@@ -262,7 +263,7 @@ static enum sb_code load_apart(struct apart *apart, struct sb_loader *loader, vo
     return code;
 }
 
-/* The bytes of one member, as many as it has of those wanted; *size says how many. */
+/* Reads from the one member at `offset`; *size is lowered to what that member has. */
 static enum sb_code read_apart(struct sb_catalog_bytes *bytes, int64_t offset, char *data,
                                size_t *size, struct sb_error *err)
 {
@@ -299,7 +300,7 @@ static enum sb_code read_bytes(struct sb_bytes *base, uint32_t shard, int64_t of
 
     if (shard != SB_SHARD_APART)
         return read_located(bytes, offset, data, size, err);
-    /* A reader that sees extents of several members lie one behind the other asks for all. */
+    /* A reader that merges adjacent extents reads several members at once. */
     for (size_t part; size > 0 && !code; size -= part, offset += (int64_t)part, to += part) {
         part = size;
         code = read_apart(bytes, offset, to, &part, err);

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* What one byte, or one call for the rest of a shift state, may become at once. */
+/* Capacity for the output of one input byte, or of the call that ends a shift state. */
 #define STEP_BYTES 64
 
 struct sb_charset {
-    iconv_t converter; /* (iconv_t)-1: CP437 */
+    iconv_t converter; /* (iconv_t)-1 for CP437 */
 };
 
-/* Of the bytes from 0x80 on: ftp.unicode.org, MAPPINGS/VENDORS/MICSFT/PC/CP437.TXT */
+/* Bytes 0x80 to 0xff: ftp.unicode.org, MAPPINGS/VENDORS/MICSFT/PC/CP437.TXT */
 static const uint16_t cp437[128] = {
     0x00c7, 0x00fc, 0x00e9, 0x00e2, 0x00e4, 0x00e0, 0x00e5, 0x00e7, 0x00ea, 0x00eb, 0x00e8, 0x00ef,
     0x00ee, 0x00ec, 0x00c4, 0x00c5, 0x00c9, 0x00e6, 0x00c6, 0x00f4, 0x00f6, 0x00f2, 0x00fb, 0x00f9,
@@ -78,7 +78,7 @@ enum sb_code sb_cp437_decode(const char *text, size_t size, struct sb_buf *out)
     return SB_OK;
 }
 
-/* Converts until the text ends; with a text of NULL, writes what a shift state still wants. */
+/* Converts the text; text NULL: writes what ends the shift state. */
 static enum sb_code convert(iconv_t converter, char *text, size_t size, struct sb_buf *out)
 {
     char step[STEP_BYTES];
@@ -109,7 +109,7 @@ enum sb_code sb_charset_decode(struct sb_charset *charset, const char *text, siz
     code = convert(charset->converter, (char *)text, size, out);
     if (!code)
         code = convert(charset->converter, NULL, 0, out);
-    /* The libc makes UTF-8 of numbers beyond Unicode, too. */
+    /* The libc encodes numbers beyond Unicode as UTF-8, too. */
     if (!code && !sb_is_utf8(out->data ? out->data : "", out->size))
         code = SB_INVALID;
     if (code == SB_INVALID && sb_buf_set(out, text, size))

@@ -1,8 +1,8 @@
 /*
- * Names in other charsets, made UTF-8.
+ * Converts names from other charsets to UTF-8.
  *
- * CP437, which the first PCs had and zips that are made for them have still, is a table of ours:
- * the libc of a static program brings no converters. All others are those of iconv(3).
+ * CP437, the charset of the first PCs that many zips still have, is a table of ours, because the
+ * libc of a static program has no converters. All other charsets are those of iconv(3).
  */
 #ifndef SB_STORE_CHARSET_H
 #define SB_STORE_CHARSET_H
@@ -11,20 +11,21 @@
 
 struct sb_charset; /* belongs to one thread at a time */
 
-/* SB_OK with NULL for the name NULL. SB_INVALID: it is not known here; the text says what to do. */
+/* name NULL: *out is NULL, and SB_OK. SB_INVALID: the charset is not known on this machine; the
+ * text says what to do. */
 enum sb_code sb_charset_open(struct sb_charset **out, const char *name,
                              struct sb_error *err) SB_CHECKED;
 void sb_charset_free(struct sb_charset *charset); /* NULL is allowed */
 
-/* Sets out to the text in UTF-8. SB_INVALID: it is none in this charset, and out has it as it is.
- */
+/* Replaces out by the text in UTF-8. SB_INVALID: the text is not valid in this charset, and out is
+ * the text unchanged. */
 enum sb_code sb_charset_decode(struct sb_charset *charset, const char *text, size_t size,
                                struct sb_buf *out) SB_CHECKED;
 
-/* What to say then; the charset follows. */
+/* The message for that case; its argument is the charset. */
 #define SB_NOT_IN_CHARSET "its name is not in the charset %s, and is taken as it is"
 
-/* Likewise, of CP437, in which every text can be read. */
+/* The same for CP437, in which every text is valid. */
 enum sb_code sb_cp437_decode(const char *text, size_t size, struct sb_buf *out) SB_CHECKED;
 
 #endif

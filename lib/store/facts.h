@@ -1,6 +1,6 @@
 /*
- * What is known of the rows of a table, and of their cells, before bytes of them are read; and
- * which of it a listing shows, where, and by which words.
+ * What is known of the rows and cells of a table before their bytes are read, and which of it a
+ * listing shows, in which order and under which words.
  */
 #ifndef SB_STORE_FACTS_H
 #define SB_STORE_FACTS_H
@@ -8,40 +8,40 @@
 #include "store/array/npy.h"
 #include "store/table.h"
 
-/* What is not known, or is not there, is -1 or NULL. Texts live until the next call on the table.
- */
+/* -1 or NULL: not known, or does not exist. Texts live until the next call on the table. */
 struct sb_facts {
     /* Of the row. */
-    struct sb_row_key key; /* what it is called, or was found by */
+    struct sb_row_key key; /* its name, or the key that it was found by */
     int64_t row;
-    const char *structure; /* what its columns are together: "dict" */
-    bool superseded;       /* a later row of this name counts */
-    int64_t part;          /* the number of its file, or of that part of the table, */
-    int64_t place;         /* its own number in that, */
-    const char *path;      /* and the path */
+    const char *structure; /* the type of the row as a whole: "dict" */
+    bool superseded;       /* a later row of this name counts instead */
+    int64_t part;          /* number of the file or part of the table that has it */
+    int64_t place;         /* its number within that part */
+    const char *path;      /* path of that part */
 
-    /* Of the cell; of a row of several, `size` is that of all of them. */
-    const char *name;         /* of the column; "" of one that has none */
-    struct sb_row_key member; /* the file of a tree that it is */
+    /* Of the cell; for a row of several cells, `size` is their sum. */
+    const char *name;         /* of the column; "" if it has none */
+    struct sb_row_key member; /* for samples: the file that is the cell */
     const char *dtype;        /* NULL: bytes */
     const struct sb_npy *shape;
-    int64_t length; /* values */
+    int64_t length; /* number of values */
     int64_t size, stored, offset;
-    const char *defect; /* why it cannot be read: sizes are then not known */
+    const char *defect; /* why it cannot be read; the sizes are not known then */
 };
 
 enum sb_fact_of {
     SB_FACT_END,
     SB_FACT_ROW,
-    SB_FACT_KEY, /* left out of objects where it is NULL, as SHAPE is */
+    SB_FACT_KEY, /* left out of objects if it is NULL, like SHAPE */
     SB_FACT_STRUCTURE,
-    SB_FACT_SUPERSEDED, /* in lines only if such rows are listed */
+    SB_FACT_SUPERSEDED, /* in lines only if superseded rows are listed */
     SB_FACT_PART,
     SB_FACT_PLACE,
     SB_FACT_PATH,
-    SB_FACT_CELLS, /* all cells: in lines by name, type and shape, in objects a list of objects */
+    SB_FACT_CELLS, /* all cells: in a line their names, types and shapes, in an object a list of
+                      objects */
     SB_FACT_NAME,
-    SB_FACT_NAME_IF_ANY, /* of objects */
+    SB_FACT_NAME_IF_ANY, /* only in objects */
     SB_FACT_MEMBER,
     SB_FACT_DTYPE,
     SB_FACT_SHAPE,
@@ -49,8 +49,8 @@ enum sb_fact_of {
     SB_FACT_SIZE,
     SB_FACT_STORED,
     SB_FACT_OFFSET,
-    SB_FACT_DEFECT,  /* its text, where there is one */
-    SB_FACT_DAMAGED, /* likewise, but for the text; nothing more is said then */
+    SB_FACT_DEFECT,  /* text of the defect, if there is one */
+    SB_FACT_DAMAGED, /* "true" in place of the text; ends the object */
 };
 
 struct sb_fact {
@@ -66,12 +66,12 @@ struct sb_fact {
     }
 
 struct sb_listing {
-    /* A JSON object: of a cell; where it has SB_FACT_CELLS, of a row, and `cells` are its cells'.
-     */
+    /* The fields of a JSON object. It shows one cell; if it has SB_FACT_CELLS, one row, and `cells`
+     * are the fields of each cell. */
     const struct sb_fact *object, *cells;
 
-    /* A line: of a cell; or of a row where it has SB_FACT_CELLS. In detail each is of a cell. A
-     * name that comes last is as it is. */
+    /* The fields of a line. It shows one cell; if it has SB_FACT_CELLS, one row. A line of
+     * `details` always shows one cell. A name is not escaped if it is the last field. */
     const enum sb_fact_of *line, *details;
 };
 

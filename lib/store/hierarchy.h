@@ -1,10 +1,9 @@
 /*
- * A container as directories: their children, sorted by name, and the bytes of files; what diff
- * compares. (As a sequence, the way that conversion takes it, a container is a source: source.h.)
+ * A container as directories: their children, sorted by name, and the bytes of files. diff compares
+ * two of them. (source.h gives a container as a sequence, for conversion.)
  *
- * An archive, or a catalog, which is one too (catalog.h); or a tree of files. Opening and listing
- * belong to one thread; sb_hierarchy_read may be called from several at once, each with a reader of
- * its own.
+ * A hierarchy is an archive, a catalog (catalog.h), or a tree of files. Opening and listing belong
+ * to one thread; several threads may call sb_hierarchy_read at once, each with its own reader.
  */
 #ifndef SB_STORE_HIERARCHY_H
 #define SB_STORE_HIERARCHY_H
@@ -21,12 +20,12 @@ struct sb_shards;
 
 struct sb_child {
     /*
-     * entry.path is the whole stored name. Fields that the container does not have are not in
-     * entry.has. Sizes of directories mean nothing. defect as in an archive.
+     * entry.path is the whole stored name. entry.has lacks the fields that the container does not
+     * have. The size of a directory means nothing. entry.defect is set as in an archive.
      */
     struct sb_entry entry;
-    const char *special; /* "FIFO", "socket", ...: none of the entry's types; else NULL */
-    uint64_t device;     /* in a tree of files: which file it is; else 0 */
+    const char *special; /* "FIFO", "socket", ...: a type that no entry has; else NULL */
+    uint64_t device;     /* with inode: identity of the file, in a tree of files; else 0 */
     uint64_t inode;
 };
 
@@ -53,25 +52,27 @@ struct sb_hierarchy {
     const struct sb_hierarchy_ops *ops;
 };
 
-/* The archive and shards are of the caller, open as long as the hierarchy. */
+/* The caller owns the archive and the shards, and keeps them open as long as the hierarchy. */
 enum sb_code sb_hierarchy_open_archive(struct sb_hierarchy **out, struct sb_archive *archive,
                                        struct sb_shards *shards, struct sb_error *err) SB_CHECKED;
 
 /*
- * The tree below a directory. No link below it is followed. What vanishes while it is listed is
- * left out.
+ * The tree below a directory. Links below it are not followed. Files that vanish during the listing
+ * are left out.
  */
 enum sb_code sb_hierarchy_open_tree(struct sb_hierarchy **out, const char *dir,
                                     struct sb_error *err) SB_CHECKED;
 
 void sb_hierarchy_free(struct sb_hierarchy *hierarchy); /* NULL is allowed */
 
-/* The direct children of a directory, "" for the top. SB_NOENT; SB_INVALID when it is none. */
+/* The direct children of a directory; "" is the root. SB_NOENT: it does not exist; SB_INVALID: it
+ * is not a directory. */
 enum sb_code sb_hierarchy_list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
                                struct sb_listing **out, struct sb_error *err) SB_CHECKED;
 void sb_listing_free(struct sb_hierarchy *hierarchy, struct sb_listing *listing);
 
-/* Bytewise by name; SB_END after the last. The child's strings live until the next call. */
+/* Children in bytewise order of name; SB_END after the last. The child's strings live until the
+ * next call. */
 enum sb_code sb_listing_next(struct sb_hierarchy *hierarchy, struct sb_listing *listing,
                              struct sb_child *child, struct sb_error *err) SB_CHECKED;
 
@@ -81,9 +82,9 @@ enum sb_code sb_reader_open(struct sb_hierarchy *hierarchy, struct sb_reader **o
 void sb_reader_free(struct sb_hierarchy *hierarchy, struct sb_reader *reader);
 
 /*
- * Feeds the bytes of a file, or the target of a link, to `each`. SB_DAMAGED: they are not all
- * there, or do not match their checksum (then all were fed). SB_CHANGED: there is no such file any
- * more, or it is not entry->size bytes long.
+ * Feeds the bytes of a file, or the target of a link, to `each`. SB_DAMAGED: bytes are missing, or
+ * they do not match their checksum (then all were fed). SB_CHANGED: the file no longer exists, or
+ * its size is not entry->size.
  */
 enum sb_code sb_hierarchy_read(struct sb_hierarchy *hierarchy, struct sb_reader *reader,
                                const struct sb_entry *entry, sb_each_block *each, void *context,

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* In the order in which they are asked. */
+/* In the order in which they are asked; among equally sure kinds the first wins. */
 static const struct sb_kind *const kinds[] = {
     [SB_ARCHIVE] = &sb_archive_kind,
     [SB_DIRECTORY] = &sb_directory_kind,
@@ -48,7 +48,7 @@ static bool ends_in(const char *path, size_t size, const char *word)
            strcasecmp(path + size - length, word) == 0;
 }
 
-/* The longest word that is the path's suffix, and its size; 0 where none is. */
+/* Finds the longest word that is a suffix of the path; returns its size, or 0. */
 static size_t find_suffix(const char *path, struct sb_container_type *type)
 {
     size_t size = strlen(path), longest = 0;

@@ -29,7 +29,7 @@ size_t sb_input_tail(const struct sb_input *input, void *out, size_t room)
     return got;
 }
 
-/* A file, or a pipe? The descriptor is taken. */
+/* Sets input->file, or ->pipe; takes the descriptor. */
 static enum sb_code take(struct sb_input *input, int fd, struct sb_error *err)
 {
     struct sb_file *file;
@@ -39,7 +39,7 @@ static enum sb_code take(struct sb_input *input, int fd, struct sb_error *err)
         return err->code;
     input->st = file->st;
     mode = file->st.st_mode;
-    /* Somebody may have read from the beginning of standard input already. */
+    /* Standard input may have been read from already. */
     if (S_ISREG(mode) && lseek(fd, 0, SEEK_CUR) == 0)
         input->file = file;
     else
@@ -49,10 +49,7 @@ static enum sb_code take(struct sb_input *input, int fd, struct sb_error *err)
                : sb_fail(err, SB_FORMAT, "%s: is neither a file nor a pipe", input->name);
 }
 
-/*
- * The writer of a FIFO is given a moment to open it; a FIFO that has none is empty, instead of
- * being waited for.
- */
+/* Gives the writer of a FIFO a moment to open it; a FIFO without a writer reads as empty. */
 static enum sb_code open_path(struct sb_input *input, struct sb_error *err)
 {
     int fd = open(input->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -66,7 +63,7 @@ static enum sb_code open_path(struct sb_input *input, struct sb_error *err)
     return take(input, fd, err);
 }
 
-/* Reads what it begins with. */
+/* Reads the first bytes. */
 static enum sb_code begin_reading(struct sb_input *input, struct sb_error *err)
 {
     ssize_t got;
@@ -75,7 +72,7 @@ static enum sb_code begin_reading(struct sb_input *input, struct sb_error *err)
     if (input->kind && input->kind->starts_anyhow)
         return SB_OK;
     if (input->file) {
-        /* It may be an index, which --bwlimit does not count. */
+        /* Not sb_file_read_at: the file may be an index, which --bwlimit does not count. */
         got = pread(input->file->fd, input->first, sizeof(input->first), 0);
         if (got < 0)
             return sb_fail_errno(err, errno, "%s: cannot read", input->name);
@@ -112,7 +109,7 @@ static enum sb_sure ask(is_kind is, const struct sb_input *input)
     return is ? is(input) : SB_NO;
 }
 
-/* The kind that is surest; the first of these. */
+/* Asks all kinds `question`; the surest wins, and the first of equally sure ones. */
 static enum sb_sure surest(const struct sb_input *input,
                            is_kind (*question)(const struct sb_kind *),
                            enum sb_container_kind *found)
@@ -131,7 +128,6 @@ static enum sb_sure surest(const struct sb_input *input,
     return best;
 }
 
-/* Are its last eight bytes a last limit? */
 bool sb_input_ends_as_bag(const struct sb_input *input)
 {
     uint64_t last;
@@ -144,8 +140,8 @@ bool sb_input_ends_as_bag(const struct sb_input *input)
            ((uint64_t)input->st.st_size - last) % sizeof(last) == 0;
 }
 
-/* What is called otherwise is not read as a bag, for any bytes may be one: but what nothing else
- * explains may well be. */
+/* Any bytes may end as a bag does, so without a bag's suffix it is only suggested, and only if no
+ * other kind was found (a zstd filter may be a bagz). */
 static bool may_be_bag(const struct sb_input *input)
 {
     enum sb_container_kind kind = input->type.kind;
@@ -168,7 +164,7 @@ static void ask_how_it_ends(struct sb_input *input)
     }
 }
 
-/* By its first bytes, and where these say nothing, its last ones. */
+/* By the first bytes; if they match nothing, by the last ones. */
 static enum sb_code look_at_content(struct sb_input *input, struct sb_error *err)
 {
     enum sb_container_kind found;
@@ -207,7 +203,7 @@ static enum sb_code look_at_descriptor(struct sb_input *input, struct sb_error *
     return input->kind && input->kind->starts_anyhow ? SB_OK : look_at_content(input, err);
 }
 
-/* What was asked for, and what stands there. */
+/* Does the kind match what stat says? */
 static enum sb_code compare_with_place(const struct sb_input *input, struct sb_error *err)
 {
     bool is_directory = input->there && S_ISDIR(input->st.st_mode);
@@ -221,7 +217,7 @@ static enum sb_code compare_with_place(const struct sb_input *input, struct sb_e
                         : sb_fail_errno(err, input->why_not, "%s", input->path);
 }
 
-/* Several files are opened by their path, as others. */
+/* A spec of several files, like a kind that is by_path, is opened by its name. */
 static bool needs_no_descriptor(const struct sb_input *input)
 {
     const struct sb_kind *kind = input->kind;

@@ -38,7 +38,7 @@ enum sb_code sb_naming_clean(const char *raw, size_t raw_size, bool is_dir, stru
     return SB_OK;
 }
 
-/* Of "./", with which the names of most tars begin, nothing is said. */
+/* A leading "./", which the names of most tars have, is not reported. */
 static void say_what_goes(struct sb_naming *naming, const char *raw, size_t raw_size)
 {
     if (raw_size == 0 || raw[0] != '/')

@@ -1,9 +1,9 @@
 /*
- * From the name that a member has in its container to the name that it is stored under.
+ * Turns the name that a member has in its container into the stored name.
  *
- * Leading "/" and "./" are taken off, "." components, repeated and trailing '/' vanish. A name with
- * a ".." component, a NUL, a component or a depth beyond what any file system or SQLite takes, or
- * with nothing left of it (unless it is a directory's: the root) cannot be stored.
+ * Removes leading "/" and "./", "." components, repeated and trailing '/'. A name cannot be stored
+ * if it has a ".." component or a NUL, if a component or its depth is beyond what any file system
+ * or SQLite takes, or if nothing is left of it (only a directory may be the root).
  */
 #ifndef SB_STORE_NAMING_H
 #define SB_STORE_NAMING_H
@@ -13,25 +13,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One for each source, zeroed but for its first field; belongs to one thread. */
+/* One for each source; all fields but notify begin as zeros. Belongs to one thread. */
 struct sb_naming {
     const struct sb_notify *notify;
 
-    bool said;          /* that something was taken off */
-    struct sb_buf text; /* of the last name, where it differs from what the container has */
+    bool said;          /* a removed "/" was reported */
+    struct sb_buf text; /* the last stored name, if it differs from the container's */
 };
 
 void sb_naming_release(struct sb_naming *naming);
 
 /*
- * The stored name of a member, NUL-terminated as long as `raw` is, which lives as long as raw and
- * until the next call. The first name that "/" is taken from is told as SB_WARNING ("name").
- * SB_END: it cannot be stored, told as SB_PROBLEM ("name").
+ * Sets *name to the stored name, which is NUL-terminated if `raw` is, and lives as long as raw and
+ * until the next call. Reports the first name that a "/" is removed from: SB_WARNING ("name").
+ * SB_END: the name cannot be stored, reported as SB_PROBLEM ("name").
  */
 enum sb_code sb_naming_map(struct sb_naming *naming, const char *raw, size_t raw_size, bool is_dir,
                            const char **name, size_t *size, struct sb_error *err) SB_CHECKED;
 
-/* The same of one name, into `out`, with nothing told; *problem: why it cannot be stored, or NULL.
+/* Replaces `out` by the stored name, without a report; *problem: why it cannot be stored, or NULL.
  */
 enum sb_code sb_naming_clean(const char *raw, size_t raw_size, bool is_dir, struct sb_buf *out,
                              const char **problem) SB_CHECKED;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* SB_END: the path names no set. */
+/* SB_END: the path is not a pattern of a set ("@N"). */
 static enum sb_code name_of_set(const char *path, struct sb_share share, struct sb_buf *out,
                                 struct sb_error *err)
 {
@@ -64,7 +64,7 @@ enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag, str
     return SB_OK;
 }
 
-/* Where in the name of a part its number is. */
+/* Where in the name of the part its number is. */
 static const char *find_number(const char *base, struct sb_share share)
 {
     char text[32];

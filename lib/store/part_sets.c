@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNS_TOLD   16 /* of numbers that are missing */
+#define RUNS_MOST   16 /* of missing numbers, in one message */
 #define NUMBER_SIZE (sizeof("-00001-of-00004") - 1)
 
 struct part {
-    const char *stem, *suffix; /* of its name: before the number, and behind it */
+    const char *stem, *suffix; /* of the name: before and after the number */
     size_t stem_size, suffix_size;
     struct sb_share share;
 };
@@ -29,7 +29,7 @@ static bool read_digits(const char *text, int64_t *out)
     return sb_parse_integer(digits, 0, SB_SHARES_MAX, out);
 }
 
-/* Is it called as a part? */
+/* Parses the name of a part; false: it is not one. */
 static bool read_part(const char *path, struct part *part)
 {
     size_t end = strlen(path), base;
@@ -80,21 +80,22 @@ static int compare_parts(const void *a, const void *b)
     return order ? order : (x->share.index > y->share.index) - (x->share.index < y->share.index);
 }
 
-/* Adds those from `from` up to but without `to`, counted from 0, as "3" or "5-7". */
+/* Adds a range to the list, as "3" or "5-7", which count from 1. `from` and `to` (exclusive) count
+ * from 0. */
 static enum sb_code add_run(struct sb_buf *list, int64_t from, int64_t to, int *runs)
 {
     const char *comma = list->size > 0 ? "," : "";
 
-    if (from >= to || ++*runs > RUNS_TOLD)
+    if (from >= to || ++*runs > RUNS_MOST)
         return SB_OK;
-    if (*runs == RUNS_TOLD)
+    if (*runs == RUNS_MOST)
         return sb_buf_add_format(list, "%s...", comma);
     if (to - from == 1)
         return sb_buf_add_format(list, "%s%" PRId64, comma, to);
     return sb_buf_add_format(list, "%s%" PRId64 "-%" PRId64, comma, from + 1, to);
 }
 
-/* `parts` are those of one set, in order. */
+/* `parts` are the parts of one set, in order. */
 static enum sb_code check_set(const struct part *parts, size_t count, struct sb_buf *list,
                               struct sb_buf *name, const struct sb_notify *notify)
 {

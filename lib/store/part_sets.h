@@ -1,8 +1,8 @@
 /*
- * Are the parts all there that are to be joined?
+ * Finds missing parts among the inputs of a join.
  *
- * What is called as sb_part_name (part_name.h) calls it is a part of a set: of those that are
- * called alike but for the number, in whichever directories they are.
+ * A path that is named as sb_part_name (part_name.h) names parts belongs to a set: all paths whose
+ * names differ only in that number, in whatever directories.
  */
 #ifndef SB_STORE_PART_SETS_H
 #define SB_STORE_PART_SETS_H
@@ -12,9 +12,9 @@
 #include <stddef.h>
 
 /*
- * Tells SB_PROBLEM "part" for each set of which some are among the paths, but not all, with the
- * numbers of the others as --part counts them. Shards of bags are passed over: a set of them has a
- * name of its own, and who names single ones means these.
+ * Reports SB_PROBLEM ("part") for each set that is incomplete, with the missing numbers as --part
+ * counts them. Shards of bags are not checked: a complete set has a name of its own, so a user who
+ * names single shards means just those.
  */
 enum sb_code sb_part_sets_check(char *const *paths, size_t count, const struct sb_notify *notify,
                                 struct sb_error *err) SB_CHECKED;

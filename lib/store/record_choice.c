@@ -6,46 +6,46 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Numbers of a spool that are read at once, where they are near each other. */
+/* Numbers read from the spool at once, if they are close together. */
 #define WINDOW ((int64_t)512)
 
 #define POPULATION_MAX (INT64_C(1) << 62)
 
-/* A pass need not begin where one starts to count. A record is drawn by chance at least once in so
- * many times their number, but for one case in e^64. */
+/* For sb_record_choice_round. Counting may begin in the middle of a pass, hence two passes. With
+ * replacement, 64 times the population misses a record with a probability of e^-64. */
 #define ROUND_OF_PASSES 2
 #define ROUND_OF_SAMPLE 64
 
-/* A slice of the records that there are. */
+/* A slice, applied to the number of records. */
 struct part {
     struct sb_record_run run; /* its count may be 0 */
-    int64_t before;           /* records of the parts before it */
-    bool missing;             /* a single number that is not there; run.first is it */
+    int64_t before;           /* records in the earlier parts */
+    bool missing;             /* a single number that does not exist: run.first */
 };
 
 struct sb_record_choice {
     struct sb_record_choice_options options;
-    int64_t count; /* of the records there are */
+    int64_t count; /* number of records */
     struct part *parts;
     size_t part_count;
-    size_t next; /* part to be given out, or held for missing */
+    size_t next; /* the next part to yield, or to check for `missing` */
     int64_t population;
 
     bool random;
     int64_t pass;
-    int64_t wanted;     /* of each pass, before it is cut */
-    int64_t begin, end; /* of those, by place */
-    int64_t drawn;      /* where random: up to this place of this pass */
+    int64_t wanted;     /* records in a pass, before the cut */
+    int64_t begin, end; /* of these: the range that the cut leaves */
+    int64_t drawn;      /* if random: position in the current pass */
     struct sb_permutation permutation;
 
-    /* Of options.numbers: */
-    int64_t passed; /* up to this place they were given out */
+    /* For options.numbers: */
+    int64_t passed; /* position up to which they were yielded */
     int64_t window_at;
     int64_t window_count;
     int64_t window[WINDOW];
 };
 
-/* A bound of a slice, as a place from `low` to `high`. */
+/* A bound of a slice as a position, clamped to `low` to `high`. */
 static int64_t bound(int64_t value, int64_t count, int64_t low, int64_t high)
 {
     if (value < 0)
@@ -70,7 +70,7 @@ static struct sb_record_run run_of(const struct sb_slice *slice, int64_t count)
     distance = (uint64_t)(down ? start - stop : stop - start);
     if (down ? start > stop : start < stop)
         run.count = (int64_t)((distance - 1) / step + 1);
-    /* A step beyond the last record must not leave the numbers that there are. */
+    /* A step that leaves the range of records is never taken; 1 is safe. */
     if (run.count <= 1)
         run.step = 1;
     return run;
@@ -138,7 +138,7 @@ static enum sb_code fail_list(const char *what, struct sb_error *err)
     return sb_fail(err, SB_INVALID, "a list of records cannot be %s", what);
 }
 
-/* Places from begin to end, of the records that a pass comes to. */
+/* Sets begin and end: the range of a pass that the cut leaves. */
 static enum sb_code cut(struct sb_record_choice *choice, struct sb_error *err)
 {
     const struct sb_record_cut *wanted = &choice->options.cut;
@@ -213,7 +213,7 @@ static enum sb_code fail_missing(const struct sb_record_choice *choice, struct s
                    choice->count);
 }
 
-/* What the cut leaves of a slice. */
+/* What the cut leaves of the part. */
 static struct sb_record_run cut_run(const struct sb_record_choice *choice, const struct part *part)
 {
     struct sb_record_run run = part->run;
@@ -230,7 +230,7 @@ static struct sb_record_run cut_run(const struct sb_record_choice *choice, const
     return run;
 }
 
-/* Is it told here that a number is not there? */
+/* Is the missing number reported here, and not by the process of another cut? */
 static bool tells(const struct sb_record_choice *choice, const struct part *part)
 {
     if (choice->pass > 0)
@@ -241,7 +241,7 @@ static bool tells(const struct sb_record_choice *choice, const struct part *part
            (part->before < choice->end || choice->end == choice->wanted);
 }
 
-/* The next slice that is not empty; of a random order, only those that are missing. */
+/* The next part that is not empty; for a random order it only reports missing numbers. */
 static enum sb_code next_part(struct sb_record_choice *choice, struct sb_record_run *run,
                               struct sb_error *err)
 {
@@ -285,7 +285,7 @@ static enum sb_code next_of_list(struct sb_record_choice *choice, struct sb_reco
     }
 }
 
-/* The number at a position of the spool. */
+/* Reads the number at a position of the spool. */
 static enum sb_code number_at(struct sb_record_choice *choice, int64_t at, int64_t *out,
                               struct sb_error *err)
 {

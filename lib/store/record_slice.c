@@ -1,7 +1,6 @@
 #include "store/record_choice.h"
 
-/* As Python takes them, numbers may be as large as they like: the largest stand for those beyond.
- */
+/* Numbers may be of any size, as in Python; INT64_MAX stands for larger ones. */
 static const char *parse_number(const char *text, int64_t *out)
 {
     bool negative = *text == '-', beyond = false;
@@ -19,7 +18,7 @@ static const char *parse_number(const char *text, int64_t *out)
     return text == digits ? NULL : text;
 }
 
-/* A number that may be left out before ':' or the end. */
+/* A number that may be omitted before ':' or the end. */
 static const char *parse_bound(const char *text, bool *has, int64_t *out)
 {
     *has = *text != ':' && *text != '\0';

@@ -11,23 +11,23 @@
 
 #define GLOB_LETTERS "*?["
 
-/* "-00000-of-NNNNN" of a first shard; its number of digits is that of every shard's name. */
+/* Middle of the name of a set's first shard; all shards have as many digits. */
 #define FIRST_SHARD "-00000-of-"
 #define DIGITS      5
 
 /* Prefixes by which Bagz, or its documentation, means the local file system. */
 static const char *const local_prefixes[] = {"fs:", "posix:"};
 
-/* An item of a spec: what its '@' says. */
+/* What the '@' of an item means. */
 struct item {
     enum {
         PLAIN,
         SET,      /* "@N" */
         STAR_SET, /* "@*" */
     } kind;
-    size_t at;      /* where the '@' is */
-    size_t behind;  /* and what follows its number or star */
-    uint32_t count; /* of SET */
+    size_t at;      /* offset of the '@' */
+    size_t behind;  /* offset after its number or star */
+    uint32_t count; /* if SET: number of shards */
 };
 
 static bool exists(const char *path)
@@ -40,7 +40,8 @@ static size_t digits_at(const char *text)
     return strspn(text, "0123456789");
 }
 
-/* The number of shards behind an '@'; 0: that '@' is a letter. Zeros may be before it. */
+/* The number of shards after an '@', which may have leading zeros; 0: that '@' is an ordinary
+ * character. */
 static uint32_t shards_at(const char *text, size_t size)
 {
     uint32_t count = 0;
@@ -80,7 +81,7 @@ static const char *skip_local_prefix(const char *text)
     for (size_t i = 0; i < sizeof(local_prefixes) / sizeof(*local_prefixes); i++) {
         size_t size = strlen(local_prefixes[i]);
 
-        /* Bagz takes a '/' before it, too: so pathlib may join it. */
+        /* Bagz also takes "/fs:", which pathlib makes when it joins paths. */
         if (strncmp(text, local_prefixes[i], size) == 0)
             return text + size;
         if (*text == '/' && strncmp(text + 1, local_prefixes[i], size) == 0)
@@ -89,8 +90,8 @@ static const char *skip_local_prefix(const char *text)
     return text;
 }
 
-/* "gs:...", "/gs:...", and "s3://...", "https://...": the place of a store that is no file system;
- * NULL for others. */
+/* For "gs:...", "/gs:...", "s3://...", "https://...", which are not on a file system: where the
+ * part after the prefix begins; else NULL. */
 static const char *remote_part(const char *text)
 {
     size_t letters;
@@ -171,7 +172,7 @@ static enum sb_code run_glob(const char *pattern, glob_t *found, struct sb_error
     return result == 0 ? SB_OK : sb_fail(err, SB_NOENT, "%s: no file is called so", pattern);
 }
 
-/* The N of the last first shard: all names differ in that alone. */
+/* The N of the last of the found names, which differ only in N. */
 static uint32_t last_count(const glob_t *found, size_t suffix_size)
 {
     uint32_t last = 0;
@@ -337,7 +338,7 @@ bool sb_spec_is_of_bags(const char *spec)
     return items > 0;
 }
 
-/* Ends the first of them; returns the others, or NULL. */
+/* Ends the first item; returns the others, or NULL. */
 static char *cut_first(char *list)
 {
     char *cut = NULL;
@@ -345,7 +346,7 @@ static char *cut_first(char *list)
 
     if (exists(list))
         return NULL;
-    /* What goes on behind a name that is too long is too long, too. */
+    /* If a name is too long, so is every longer one. */
     for (char *plus = strchr(list, '+'); plus && !too_long; plus = strchr(plus + 1, '+')) {
         *plus = '\0';
         errno = 0;

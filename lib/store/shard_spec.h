@@ -1,12 +1,12 @@
 /*
- * Names of bags: which files "data@16.bagz" means.
+ * Names of bags: the files that a spec like "data@16.bagz" stands for.
  *
- * As Bagz has it (google-deepmind/bagz, file_system/shard_spec.cc): items between commas, empty
- * ones skipped; in an item the first "@N" (1 to 99999) behind its last '/' stands for
- * "-00000-of-NNNNN" and on, "@*" for the N of the last "-00000-of-NNNNN" that is there; any other
- * '@' is a letter. Beyond that: a path that exists is itself, whatever is in it, as a whole and
- * item by item; items may be globs, whose files come in order of name, "limits." files left out;
- * "fs:" before an item is taken off.
+ * Bagz defines specs (google-deepmind/bagz, file_system/shard_spec.cc). Items are separated by
+ * commas, and empty ones skipped. In an item, the first "@N" (1 to 99999) after the last '/' stands
+ * for "-00000-of-NNNNN" and so on; "@*" takes N from the last existing "-00000-of-NNNNN"; any other
+ * '@' is an ordinary character. Beyond Bagz: a spec or an item that exists as a path is that file;
+ * an item may be a glob, whose files are sorted by name, without "limits." files; and "fs:" before
+ * an item is removed.
  */
 #ifndef SB_STORE_SHARD_SPEC_H
 #define SB_STORE_SHARD_SPEC_H
@@ -25,41 +25,40 @@ struct sb_spec {
 };
 
 /*
- * The files of a spec, in order. They need not be there, but for globs and "@*": SB_NOENT when
- * nothing matches. SB_INVALID for what is not on a file system ("gs://..."): the text shows the
- * pipe to use instead.
+ * The files of a spec, in order. Only those of globs and "@*" must exist: SB_NOENT if none matches.
+ * SB_INVALID: it is not on a file system ("gs://..."); the text shows the pipe to use instead.
  */
 enum sb_code sb_spec_expand(struct sb_spec *out, const char *spec, struct sb_error *err) SB_CHECKED;
 void sb_spec_release(struct sb_spec *spec);
 
-/* Is it a name of a bag: *.bag or *.bagz? */
+/* Does the name end in .bag or .bagz? */
 bool sb_is_bag_name(const char *path);
 
-/* Could it be the spec of bags, by its words alone: "@N" or "@*", commas, globs, "fs:", "gs:", and
- * each item's suffix .bag or .bagz? */
+/* Is it a spec of bags by its text alone? It has "@N", "@*", a comma, a glob, "fs:" or "gs:", and
+ * each item ends in .bag or .bagz. */
 bool sb_spec_is_of_bags(const char *spec);
 
 /*
- * The specs that one of bags side by side joins by '+': "image.float32.bagz+label.npy@4.bagz". One
- * ends before a '+' that .bag or .bagz is before, unless a file's name goes on behind it. A spec of
- * no others is the only one.
+ * Splits a spec of bags side by side at '+': "image.float32.bagz+label.npy@4.bagz". Only a '+'
+ * after .bag or .bagz separates, unless a file exists whose name goes on after it. Without such a
+ * '+', out has the whole spec.
  */
 enum sb_code sb_spec_beside(struct sb_spec *out, const char *spec, struct sb_error *err) SB_CHECKED;
 
-/* A name in which a set of shards is written: "PREFIX@16SUFFIX", or a single file. */
+/* The name of a set of shards to write, "PREFIX@16SUFFIX", or of a single file. */
 struct sb_shard_pattern {
     const char *path; /* kept */
     size_t prefix_size;
-    const char *suffix; /* within path */
+    const char *suffix; /* points into path */
     bool is_set;
-    uint32_t shards; /* 0: "@*", their number is known in the end */
+    uint32_t shards; /* 0: "@*", the number is known only at the end */
 };
 
-/* SB_INVALID for several items, or what is not on a file system; "fs:" is passed over. */
+/* SB_INVALID: it has several items, or is not on a file system; "fs:" is skipped. */
 enum sb_code sb_shard_pattern_parse(struct sb_shard_pattern *out, const char *path,
                                     struct sb_error *err) SB_CHECKED;
 
-/* Appends the name of a shard; of a single file its path. */
+/* Appends the name of a shard; for a single file, its path. */
 enum sb_code sb_shard_pattern_name(const struct sb_shard_pattern *pattern, uint32_t shard,
                                    uint32_t shards, struct sb_buf *out) SB_CHECKED;
 

@@ -1,11 +1,11 @@
 /*
- * Where members go: a new container, or additions to one.
+ * Where members go: a new container, or additions to an existing one.
  *
- * Order of calls: open (each kind has its own); then from sb_transfer, once for each source: accept
- * for each member, store and drain for each batch; then sb_sink_commit; free at any time, which
- * undoes what was not committed as far as the kind of sink can. What is on disk meanwhile is said
- * by each kind. What is wrong with single members is an event of the batch, or told to the notify
- * that the sink was opened with, from accept, drain and commit (these run on the calling thread).
+ * Order of calls: each kind's open; then, by sb_transfer and for each source, accept for each
+ * member, store and drain for each batch; then sb_sink_commit. sb_sink_free at any time undoes what
+ * was not committed, as far as the kind can. Each kind says what is on disk before the commit.
+ * Problems with single members are events of the batch, or reported from accept, drain and commit
+ * (which run on the calling thread) to the notify that the sink was opened with.
  */
 #ifndef SB_STORE_SINK_H
 #define SB_STORE_SINK_H
@@ -16,59 +16,59 @@
 struct sb_sink;
 struct sb_stream_sink_options;
 
-/* Opens one that is a stream of bytes (sinks.h). */
+/* Opens a sink that writes a stream of bytes (sinks.h). */
 typedef enum sb_code sb_stream_sink_opener(struct sb_sink **out,
                                            const struct sb_stream_sink_options *options,
                                            struct sb_error *err);
 
 struct sb_sink_counts {
-    int64_t files; /* and links, stored */
+    int64_t files; /* files and links stored */
     int64_t dirs;
     int64_t bytes;
-    int64_t left;       /* passed over on purpose: they are there already, or a later one counts */
-    int64_t superseded; /* stored members that a later one of the same name replaced */
-    int64_t unchecked;  /* whose source had no checksum to check */
+    int64_t left;       /* skipped on purpose: they exist already, or a later one counts */
+    int64_t superseded; /* stored members that a later member of the same name replaced */
+    int64_t unchecked;  /* members whose source had no checksum */
 };
 
 struct sb_sink_ops {
-    /* Without a commit: undoes. */
+    /* Undoes what was not committed. */
     void (*free)(struct sb_sink *sink);
 
     /*
-     * Calling thread, in order, before bytes are read. entry.path is the stored name. SB_OK: it is
-     * wanted; item fields of the sink may be set. SB_END: it is passed over, which was told if
-     * it is a problem. Others end the work. May be NULL.
+     * On the calling thread, in order, before bytes are read. entry.path is the stored name. SB_OK:
+     * the member is stored; may set the item's fields for the sink. SB_END: it is skipped, and
+     * reported if that is a problem. Other codes end the run. May be NULL.
      */
     enum sb_code (*accept)(struct sb_sink *sink, const struct sb_member *member,
                            struct sb_item *item, struct sb_error *err);
 
     /*
-     * A worker, before the bytes of items in state NEW are read: what is not going to be stored may
-     * be made STORED or FAILED, and is then not read. May be NULL.
+     * On a worker, before the bytes of items in state NEW are read. Items that need not be stored
+     * may be set to STORED or FAILED; they are not read. May be NULL.
      */
     enum sb_code (*look)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
 
     /*
-     * A worker. Stores the items whose state is BARE, READ, LARGE or PART, and makes it STORED or
-     * FAILED (or leaves it as it is for drain): `render` while others do, or NULL, and then `write`
-     * in the batch's turn, where batches come in order, one at a time. Or, instead of both,
-     * `store`, which takes its turn by itself. The parts of a member come in batches that follow
-     * each other.
+     * On a worker. Stores the items in state BARE, READ, LARGE or PART, and sets them to STORED or
+     * FAILED (or leaves that to drain). Either `render`, which may be NULL and runs in parallel,
+     * then `write`, which runs for one batch at a time, in the order of batches; or `store`, which
+     * waits for its turn itself. The parts of a member come in consecutive batches.
      */
     enum sb_code (*render)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
     enum sb_code (*write)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
     enum sb_code (*store)(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
                           struct sb_error *err);
 
-    /* Calling thread, in order, after the batch was stored: rows, counts. NULL: items that did not
-     * fail are STORED, and `count` counts them; NULL: files, and bytes as they came. */
+    /* On the calling thread, in order, after the batch was stored: adds rows and counts. drain
+     * NULL: items that have not failed become STORED, and `count` counts them. count NULL: counts a
+     * file and its bytes. */
     enum sb_code (*drain)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
     void (*count)(struct sb_sink *sink, const struct sb_item *item);
 
-    /* Releases batch->own. May be NULL. */
+    /* Frees batch->own. May be NULL. */
     void (*release)(struct sb_sink *sink, struct sb_batch *batch);
 
-    /* Whole and on disk at SB_OK. */
+    /* SB_OK: the output is complete and on disk. */
     enum sb_code (*commit)(struct sb_sink *sink, struct sb_error *err);
 };
 
@@ -76,16 +76,16 @@ struct sb_sink_ops {
 struct sb_sink {
     const struct sb_sink_ops *ops;
     const char *name; /* for messages: the path as given, or "standard output" */
-    unsigned holds;   /* SB_KEEPS_...: what it holds; what it does not is counted by sb_transfer */
-    bool any_names;   /* else names must suit an archive's index */
-    bool maps;   /* holes have to be known before bytes: such a member does not come in parts */
-    bool unread; /* its accept takes all that it wants of a member: no bytes are read */
+    unsigned holds; /* SB_KEEPS_ bits of what it holds; sb_transfer counts what it does not hold */
+    bool any_names; /* takes any name; else only those that an archive's index takes */
+    bool maps;      /* must know holes before bytes: a member with holes does not come in parts */
+    bool unread;    /* needs only accept: no bytes are read */
     struct sb_sink_counts counts;
 };
 
 void sb_sink_free(struct sb_sink *sink); /* NULL is allowed */
 
-/* Each kind's way to store and drain a batch. */
+/* The operations of each kind, in their order. */
 enum sb_code sb_sink_store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
                            struct sb_error *err) SB_CHECKED;
 enum sb_code sb_sink_drain(struct sb_sink *sink, struct sb_batch *batch,

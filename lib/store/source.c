@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Of one member, where nothing else is said: more than any disk has room for within an hour. */
+/* Limit for one member if max_size is not set: more than a disk writes in an hour. */
 #define ZEROS_MOST (INT64_C(1) << 40)
 
-/* Only to be read; in the program's file they take no room. */
+/* Never written to; not const, so that it lies in .bss and takes no space in the program's file. */
 static char zeros[256 << 10];
 
 void sb_source_free(struct sb_source *source)
@@ -41,7 +41,8 @@ enum sb_code sb_source_block_sparse(struct sb_source *source, const void **data,
     return sb_interrupted() ? sb_fail_interrupt(err) : source->ops->block(source, data, size, err);
 }
 
-/* May so many zeros more be made of the holes of one member? *made counts them. */
+/* Adds `size` zeros to *made. SB_LIMIT: the holes of this member would become more than `most`
+ * zeros. */
 static enum sb_code make_zeros(const char *name, const char *member, int64_t most, int64_t size,
                                int64_t *made, struct sb_error *err)
 {

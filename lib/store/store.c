@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often a path may come to mean something else while it is opened. */
+/* Attempts to open a path that is replaced again and again meanwhile. */
 #define REPLACED_MOST 10
 
 struct sb_store {
     struct sb_input input;
     struct sb_store_options options;
-    struct sb_bag_options bag; /* once bag_read */
+    struct sb_bag_options bag; /* valid if bag_read */
     bool bag_read;
-    struct sb_archive *catalog; /* NULL until it is wanted */
+    struct sb_archive *catalog; /* NULL until it is needed */
 };
 
-/* What is no archive cannot be read beyond its damage. */
+/* Only an archive can be opened despite damage. */
 static enum sb_code damage_is_fatal(struct sb_error *err)
 {
     if (err->code == SB_DAMAGED)
@@ -51,7 +51,7 @@ static void tell_of_archive(const struct sb_store *store)
         sb_report(notify, SB_NOTE, "unlocked", path, SB_UNLOCKED_NOTE);
 }
 
-/* SB_CHANGED: what was looked at is another file by now. */
+/* SB_CHANGED: the path leads to another file than the one that was looked at. */
 static enum sb_code open_archive(struct sb_store *store, struct sb_error *err)
 {
     struct sb_input *input = &store->input;
@@ -124,7 +124,7 @@ const char *sb_store_word(const struct sb_store *store)
     return store->input.kind->word;
 }
 
-/* On a pipe, or compressed as a whole. */
+/* Is it on a pipe, or compressed as a whole? */
 static bool is_in_pieces(const struct sb_input *input)
 {
     return input->pipe || (input->kind != &sb_bag_kind && input->type.filter != SB_FILTER_NONE);
@@ -194,7 +194,7 @@ struct sb_archive *sb_store_take_archive(struct sb_store *store)
     return archive;
 }
 
-/* How bags are read, unless the options of the source say it. */
+/* Sets store->bag from the options, for a source whose options have no `bag`. */
 static enum sb_code read_bag_words(struct sb_store *store, struct sb_error *err)
 {
     const struct sb_bag_words *words = &store->options.bag;
@@ -306,7 +306,7 @@ static enum sb_code walk(struct sb_store *store, const struct sb_source_options 
     return code ? damage_is_fatal(err) : SB_OK;
 }
 
-/* SB_INVALID: such a walk is not made for it. */
+/* SB_INVALID: this input has no such walk. */
 static enum sb_code scan(struct sb_store *store, const struct sb_catalog_options *options,
                          struct sb_catalog_result *result, struct sb_error *err)
 {

@@ -53,7 +53,7 @@ enum sb_code sb_table_need(struct sb_table *table, const char *const *names, siz
     return code;
 }
 
-/* Values alone are told by their type. */
+/* Plain values are named by their type. */
 static bool is_form_of(const struct sb_column *column, const struct sb_array_name *name)
 {
     return name->form == SB_FORM_RAW ? column->dtype == name->dtype : column->form == name->form;

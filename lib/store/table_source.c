@@ -9,8 +9,8 @@
 
 struct column {
     uint32_t number;
-    struct sb_array_name name; /* of its cells; but for the row */
-    bool nested;               /* it has a '/' */
+    struct sb_array_name name; /* name of its cells as files, without the row */
+    bool nested;               /* the name has a '/' */
 };
 
 struct table_source {
@@ -18,28 +18,29 @@ struct table_source {
     const struct sb_notify *notify;
     struct sb_table *table;
     void *reader;
-    struct column *columns; /* those that are wanted, in their order */
+    struct column *columns; /* the requested columns, in the requested order */
     uint32_t column_count;
-    struct column *checked; /* those that a row must have; none: no row is left out as a whole */
+    /* columns whose cells must be found, or the row is left out; none: no row is */
+    struct column *checked;
     uint32_t checked_count;
     struct sb_record_names *names;
-    struct sb_record_names *own_names; /* NULL where they are of the caller */
+    struct sb_record_names *own_names; /* NULL if the caller gave the names */
     struct sb_record_choice *choice;   /* NULL: all */
-    struct sb_record_run run;          /* what is left of the present one */
+    struct sb_record_run run;          /* the rest of the current run */
     int64_t row;
-    uint32_t next; /* of `columns`: of the present row */
-    bool numbered; /* rows are called by their numbers */
-    bool raw;      /* values alone */
-    bool unsized;  /* where cells are, and how large, is for loaders alone */
-    bool shared;   /* the rows' other columns become other outputs */
-    bool silent;   /* ... of which one tells what is left out */
-    bool located;  /* stored values lie in the file that was opened */
+    uint32_t next; /* next of `columns` in the current row */
+    bool numbered; /* rows are named by their numbers */
+    bool raw;      /* plain values */
+    bool unsized;  /* only loaders look up cells, and set their sizes */
+    bool shared;   /* other columns of the rows go to other outputs */
+    bool silent;   /* another source reports what is left out */
+    bool located;  /* stored values lie in the input's file */
     struct sb_buf row_name;
     struct sb_buf name;
 };
 
-/* What a member is, for loaders: its extent, whose shard stands above the column; of a table that
- * has none the row. */
+/* member.place for loaders: the extent, with its shard in the upper half of PLACE_COLUMN. Without
+ * extents: the row. */
 enum { PLACE_OFFSET, PLACE_SIZE, PLACE_COLUMN, PLACE_ROW = 0 };
 #define SHARD_SHIFT 32
 
@@ -79,7 +80,7 @@ static struct sb_stored_cell cell_of(const struct table_source *source, int64_t 
     return (struct sb_stored_cell){.cell = {.row = row, .column = column, .npy = !source->raw}};
 }
 
-/* SB_DAMAGED: it cannot be found, or its size; the text says which it is. */
+/* SB_DAMAGED: its extent or size cannot be found; the text says which cell. */
 static enum sb_code find_cell(const struct table_source *source, struct sb_stored_cell *cell,
                               int64_t *size, struct sb_error *err)
 {
@@ -98,7 +99,7 @@ static enum sb_code find_cell(const struct table_source *source, struct sb_store
     return err->code;
 }
 
-/* SB_DAMAGED: one of its columns cannot be found. */
+/* SB_DAMAGED: the cell of one of `checked` cannot be found. */
 static enum sb_code check_row(const struct table_source *source, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -113,7 +114,7 @@ static enum sb_code check_row(const struct table_source *source, struct sb_error
     return code;
 }
 
-/* SB_DAMAGED: it is left out as a whole. */
+/* SB_DAMAGED: the row is left out. */
 static enum sb_code next_row(struct table_source *source, struct sb_error *err)
 {
     struct sb_record_run *run = &source->run;
@@ -138,8 +139,8 @@ static enum sb_code next_row(struct table_source *source, struct sb_error *err)
     return code;
 }
 
-/* Sets *name to that of the present row's cell: of the only one, of a column without a name, to the
- * row's. */
+/* Sets *name to the name of the current row's cell; if the column has no name, to that of the row.
+ */
 static enum sb_code name_member(struct table_source *source, const struct column *column,
                                 const struct sb_buf **name, struct sb_error *err)
 {
@@ -261,7 +262,7 @@ static enum sb_code check_size(const struct sb_member *member, int64_t got, stru
                    (long long)member->entry.size);
 }
 
-/* What is wrong with the cell alone does not end the work, unless others go on without it. */
+/* A damaged cell is left out; but if other outputs take the rest of its row, it ends the work. */
 static enum sb_code judge(const struct table_loader *loader, const struct sb_member *member,
                           struct sb_events *events, struct sb_error *err)
 {
@@ -299,7 +300,7 @@ struct streaming {
     sb_each_block *each;
     void *context;
     int64_t done;
-    bool refused; /* by `each`: nothing is wrong with the cell */
+    bool refused; /* `each` failed, so the cell itself is fine */
 };
 
 static enum sb_code pass_on(void *context, const void *data, size_t size, struct sb_error *err)
@@ -337,7 +338,7 @@ static const struct sb_source_ops table_source_ops = {
 
 /* Opening */
 
-/* Those of these names, of which none stand for all. */
+/* The columns of these names; without names, all columns. */
 static enum sb_code list_columns(const struct table_source *source, uint32_t count,
                                  const char *const *names, size_t name_count, struct column **out,
                                  uint32_t *out_count, struct sb_error *err)
@@ -424,7 +425,7 @@ static enum sb_code choose_rows(struct table_source *source,
     return SB_OK;
 }
 
-/* Columns have names of their own, but one with a slash may be stored as that of another. */
+/* Columns have different names, but a name with a '/' may become the stored name of another. */
 static bool names_differ(const struct table_source *source, const struct sb_source_options *options)
 {
     if (options->records || !source->numbered)
