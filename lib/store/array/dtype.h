@@ -1,6 +1,4 @@
-/*
- * Types of the values of arrays, by the names that NumPy has for them. All are little-endian.
- */
+/* Types of array values, by their NumPy names. All are little-endian. */
 #ifndef SB_STORE_ARRAY_DTYPE_H
 #define SB_STORE_ARRAY_DTYPE_H
 
@@ -8,7 +6,7 @@
 
 enum sb_dtype {
     SB_DTYPE_NONE,
-    SB_DTYPE_BOOL, /* a byte each, 0 or 1 */
+    SB_DTYPE_BOOL, /* one byte: 0 or 1 */
     SB_DTYPE_INT8,
     SB_DTYPE_INT16,
     SB_DTYPE_INT32,
@@ -20,20 +18,20 @@ enum sb_dtype {
     SB_DTYPE_FLOAT16,
     SB_DTYPE_FLOAT32,
     SB_DTYPE_FLOAT64,
-    SB_DTYPE_FLOAT128, /* of 16 bytes: the long double of the machine that wrote it */
-    SB_DTYPE_STR,      /* UTF-8 text, as Syrah has it: not in a .npy */
+    SB_DTYPE_FLOAT128, /* 16 bytes: the long double of the machine that wrote it */
+    SB_DTYPE_STR,      /* UTF-8 text, in Syrah files; never in a .npy file */
 };
 
 /* "float32", "str", ...; "none". */
 const char *sb_dtype_word(enum sb_dtype dtype);
 
-/* The words of all but SB_DTYPE_NONE, in their order; NULL at the end. */
+/* The words of all types but SB_DTYPE_NONE, in their order; then NULL. */
 extern const char *const sb_dtype_words[];
 
-/* SB_DTYPE_NONE where the word is none of them. */
+/* SB_DTYPE_NONE: no type has this word. */
 enum sb_dtype sb_dtype_named(const char *word, size_t size);
 
-/* Bytes of a value; of a text 1. */
+/* Bytes of a value; 1 for a text. */
 size_t sb_dtype_size(enum sb_dtype dtype);
 
 #endif

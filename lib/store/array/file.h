@@ -1,6 +1,6 @@
 /*
- * Files that are arrays (array/name.h), by their first bytes: where their values begin, and of
- * which type they are. Pure functions, thread-safe.
+ * Files of arrays (array/name.h): finds type and values from the first bytes. Pure functions,
+ * thread-safe.
  */
 #ifndef SB_STORE_ARRAY_FILE_H
 #define SB_STORE_ARRAY_FILE_H
@@ -10,18 +10,18 @@
 struct sb_array_file {
     enum sb_dtype dtype;
     size_t header_size;
-    int64_t size; /* of its values; -1: all that comes */
-    bool is_row;  /* of one dimension */
+    int64_t size; /* of the values; -1: up to the end */
+    bool is_row;  /* it has one dimension */
 };
 
-/* A code that only says that this file cannot be used; others end the work. */
+/* Does this code only say that the file cannot be used? Others end the work. */
 bool sb_concerns_array(enum sb_code code);
 
 /*
- * A file of `size` bytes in all, or -1, of which the first `have` are at data: all of them, or at
- * least SB_NPY_HEADER_MOST. Of a .npy, a text, or values alone. SB_FORMAT, SB_INVALID as
- * sb_npy_parse has it; SB_DAMAGED: it has another number of bytes than its header says, or than
- * values can have. The text does not name the file: "has big-endian values".
+ * Parses a .npy file, a text, or plain values. The file has `size` bytes (-1: not known), the first
+ * `have` of which are at data: all of them, or at least SB_NPY_HEADER_MOST. SB_FORMAT, SB_INVALID:
+ * as sb_npy_parse. SB_DAMAGED: the number of bytes is not what the header says, or not a multiple
+ * of a value's. The text does not name the file: "has big-endian values".
  */
 enum sb_code sb_array_file_look(struct sb_array_file *out, const struct sb_array_name *name,
                                 const char *data, size_t have, int64_t size,

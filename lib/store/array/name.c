@@ -33,7 +33,7 @@ enum sb_code sb_array_name_make(struct sb_buf *out, const struct sb_array_name *
     return code ? sb_fail_memory(err) : SB_OK;
 }
 
-/* The suffix of a component: false where it has none that is an array's. */
+/* Parses the suffix of a component; false: it is not one of an array. */
 static bool parse_suffix(struct sb_array_name *out, const char *suffix, size_t size)
 {
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {

@@ -5,16 +5,16 @@
 
 #define ALIGNMENT 64
 
-/* NumPy leaves room for the first dimension to grow, in digits. */
+/* NumPy pads a header so that the first dimension can grow to this many digits. */
 #define GROWTH 21
 
-#define PREFIX         (SB_NPY_MAGIC_SIZE + 4) /* of version 1.0: magic, version, size */
-#define DIMENSION_MOST 21                      /* of an int64, with what is between two of them */
-#define REST_MOST      256                     /* of a header without dimensions */
+#define PREFIX         (SB_NPY_MAGIC_SIZE + 4) /* magic, version 1.0, header size */
+#define DIMENSION_MOST 21                      /* digits of an int64, and the separator */
+#define REST_MOST      256                     /* the rest of a header without dimensions */
 
-#define UNKNOWN_MOST 32 /* bytes of a type that is shown */
+#define UNKNOWN_MOST 32 /* longest name of an unknown type in a message */
 
-/* What a header's dictionary says; a run of its text. */
+/* A value of the header's dictionary: a part of its text. */
 struct word {
     const char *text;
     size_t size;
@@ -46,7 +46,7 @@ enum sb_code sb_npy_data_size(enum sb_dtype dtype, const int64_t *shape, size_t 
 
 /* Writing */
 
-/* A header in the making: nothing is asked of printf, for small arrays come by the million. */
+/* A header being written; without printf, because there are millions of small arrays. */
 struct header {
     char text[SB_NPY_DIMS_MOST * DIMENSION_MOST + REST_MOST];
     size_t size;
@@ -60,7 +60,7 @@ static void put_text(struct header *header, const char *text)
     header->size += size;
 }
 
-/* Returns how many digits it has; it is not negative. */
+/* Returns the number of digits; `number` is not negative. */
 static size_t put_number(struct header *header, int64_t number)
 {
     char digits[DIMENSION_MOST];
@@ -81,7 +81,7 @@ static void put_blanks(struct header *header, size_t count)
     header->size += count;
 }
 
-/* As numpy.dtype has it, "<f4"; what has one byte has no order of bytes. */
+/* As numpy.dtype names it, "<f4"; a type of one byte has no byte order. */
 static void put_type(struct header *header, enum sb_dtype dtype)
 {
     static const char kinds[] = {
@@ -99,7 +99,7 @@ static void put_type(struct header *header, enum sb_dtype dtype)
 
 static void put_dictionary(struct header *header, const struct sb_npy *npy)
 {
-    size_t digits = GROWTH; /* of the first dimension */
+    size_t digits = GROWTH; /* that the first dimension leaves unused */
 
     put_text(header, "{'descr': '");
     put_type(header, npy->dtype);
@@ -147,7 +147,7 @@ enum sb_code sb_npy_row_header(struct sb_npy_row *row, enum sb_dtype dtype, int6
     return sb_npy_add_header(&row->header, &npy, err);
 }
 
-/* Reading: as much of Python as a header has */
+/* Reading: the subset of Python that headers use */
 
 static void skip_blanks(struct scan *scan)
 {
@@ -198,7 +198,7 @@ static bool take_bool(struct scan *scan, bool *out)
     return false;
 }
 
-/* Python 2 wrote an L behind those that were long. */
+/* Python 2 wrote an L after a long integer. */
 static bool take_dimension(struct scan *scan, int64_t *out)
 {
     const char *begin;
@@ -232,11 +232,11 @@ static bool take_shape(struct scan *scan, struct sb_npy *out)
         out->dims++;
         comma = take(scan, ',');
     }
-    /* A value in parentheses is no tuple. */
+    /* One value in parentheses without a comma is not a tuple. */
     return out->dims != 1 || comma;
 }
 
-/* Lists of fields are passed over: such a type is named and refused. */
+/* Skips a list of fields: such a type is refused by its name. */
 static bool take_type(struct scan *scan, struct word *out)
 {
     int depth = 0;
@@ -336,7 +336,7 @@ static enum sb_code set_type(struct sb_npy *out, const struct word *type, struct
     return SB_OK;
 }
 
-/* Are its values in another order than a C array has? */
+/* Is it in Fortran order, with two or more dimensions that differ from C order? */
 static bool is_turned(const struct sb_npy *npy)
 {
     size_t long_ones = 0;
@@ -346,7 +346,7 @@ static bool is_turned(const struct sb_npy *npy)
     return long_ones > 1;
 }
 
-/* Sets header_size, and the text of the dictionary. */
+/* Sets header_size, and `scan` to the text of the dictionary. */
 static enum sb_code find_dictionary(struct sb_npy *out, const char *data, size_t size,
                                     struct scan *scan, struct sb_error *err)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The one batch, as its parts are gone through. */
+/* The record batch while its nodes and buffers are read one by one. */
 struct batch {
     struct sb_flat_vector nodes;
     size_t node;
@@ -25,7 +25,7 @@ void sb_arrow_free(struct sb_arrow *arrow)
     free(arrow);
 }
 
-/* A copy of a part, so that a file that changes meanwhile cannot lead out of what was checked. */
+/* Copies a part of the file, so that a file that changes meanwhile cannot invalidate the checks. */
 static enum sb_code copy_part(const struct sb_arrow *arrow, const struct sb_extent *part,
                               struct sb_flat *flat, unsigned char **copy, struct sb_error *err)
 {
@@ -40,7 +40,7 @@ static enum sb_code copy_part(const struct sb_arrow *arrow, const struct sb_exte
     return SB_OK;
 }
 
-/* From the end of the file: the size of the footer, and the magic. */
+/* At the end of the file: the size of the footer, and the magic. */
 static enum sb_code find_footer(const struct sb_arrow *arrow, struct sb_extent *footer,
                                 struct sb_error *err)
 {
@@ -59,7 +59,7 @@ static enum sb_code find_footer(const struct sb_arrow *arrow, struct sb_extent *
     return SB_OK;
 }
 
-/* The next buffer of the batch, as a part of the file. */
+/* The next buffer of the batch, as an extent of the file. */
 static bool next_buffer(struct batch *batch, struct sb_extent *out)
 {
     int64_t offset, size;
@@ -74,7 +74,7 @@ static bool next_buffer(struct batch *batch, struct sb_extent *out)
     return true;
 }
 
-/* The next node: how many values there are, and where it is told which of them are null. */
+/* The next node: the number of values, and the extent of its validity bits. */
 static bool next_node(struct batch *batch, int64_t *count, struct sb_extent *validity)
 {
     int64_t nulls;
@@ -90,7 +90,7 @@ static bool next_node(struct batch *batch, int64_t *count, struct sb_extent *val
     return nulls == 0 || validity->size >= (*count - 1) / 8 + 1;
 }
 
-/* Values of a list: how many there are room for is what their buffer says. */
+/* The values of a list: their buffer limits their number. */
 static enum sb_code place_values(const struct sb_arrow_column *column, struct sb_arrow_place *place,
                                  struct batch *batch, struct sb_error *err)
 {
@@ -149,7 +149,7 @@ static enum sb_code read_batch(struct sb_arrow *arrow, struct sb_flat *flat, str
     return code;
 }
 
-/* The message of the batch is where the footer has it, and the body behind it. */
+/* The footer has the extent of the batch's message; the body follows it. */
 static enum sb_code open_batch(struct sb_arrow *arrow, const struct sb_flat_vector *blocks,
                                struct sb_error *err)
 {
@@ -289,8 +289,8 @@ enum sb_code sb_arrow_value(const struct sb_arrow *arrow, size_t column, int64_t
     return SB_OK;
 }
 
-/* The bits of a byte as bytes of 0 and 1, the lowest first: each byte keeps its own bit of a copy,
- * and what is not 0 then carries into the highest. */
+/* Turns the bits of a byte into bytes of 0 and 1, the lowest first: each byte keeps its own bit of
+ * a copy; if that is not 0, the addition carries it into the highest bit. */
 static uint64_t spread(unsigned char byte)
 {
     uint64_t bits = byte * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);

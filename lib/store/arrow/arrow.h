@@ -24,12 +24,12 @@ enum sb_arrow_type {
 };
 
 struct sb_arrow_column {
-    const char *name; /* any bytes without a NUL */
+    const char *name; /* any bytes but NUL */
     enum sb_arrow_type type;
-    enum sb_dtype dtype; /* of a list's values; SB_DTYPE_BOOL: they are bits */
+    enum sb_dtype dtype; /* type of a list's values; SB_DTYPE_BOOL: they are bits */
 };
 
-/* Key and value of the schema's metadata. */
+/* A key and value of the schema's metadata. */
 struct sb_arrow_pair {
     const char *key;
     const char *value;
@@ -38,14 +38,14 @@ struct sb_arrow_pair {
 
 struct sb_arrow;
 
-/* SB_FORMAT: it is none, or of a kind that is not read here (compressed, other columns, nulls
- * within a list, no batch or several, messages framed as before Arrow 0.15); SB_DAMAGED: it is one
- * whose metadata lead out of it. Texts name neither the file nor the like. */
+/* SB_FORMAT: it is no such file, or of a kind that is not supported (compressed, other columns,
+ * nulls within a list, no batch or several, messages framed as before Arrow 0.15). SB_DAMAGED: its
+ * metadata point outside of the file. Texts do not name the file. */
 enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size,
                            struct sb_error *err) SB_CHECKED;
 void sb_arrow_free(struct sb_arrow *arrow); /* NULL is allowed */
 
-/* Of the first batch: those of others are not seen here. */
+/* In the first batch; any other is an error of sb_arrow_open. */
 int64_t sb_arrow_rows(const struct sb_arrow *arrow);
 
 size_t sb_arrow_column_count(const struct sb_arrow *arrow);
@@ -55,14 +55,14 @@ const struct sb_arrow_pair *sb_arrow_pair(const struct sb_arrow *arrow, size_t p
 
 /* One value of a column. */
 struct sb_arrow_value {
-    bool null;        /* then count is 0 */
-    const void *data; /* its first byte, aligned to nothing; of bits, the byte that has the first */
-    unsigned bit;     /* of bits: which one of that byte is the first, from the lowest */
-    int64_t count;    /* of bytes, or of a list's values */
-    int64_t offset;   /* of data in the file */
+    bool null;        /* the value is null; count is 0 */
+    const void *data; /* its first byte, unaligned; for bits, the byte that has the first one */
+    unsigned bit;     /* for bits: number of the first bit in that byte, the lowest is 0 */
+    int64_t count;    /* bytes, or values of a list */
+    int64_t offset;   /* offset of data in the file */
 };
 
-/* The row must be there. SB_DAMAGED: its offsets decrease, or lead out of the column. */
+/* The row must exist. SB_DAMAGED: its offsets decrease, or point outside of the column. */
 enum sb_code sb_arrow_value(const struct sb_arrow *arrow, size_t column, int64_t row,
                             struct sb_arrow_value *out, struct sb_error *err) SB_CHECKED;
 

@@ -6,23 +6,23 @@
 
 #define BLOCK ((size_t)1 << 18)
 
-/* What of a column is in the file. */
+/* A part of a column that is in the file. */
 struct part {
     int64_t offset;
     int64_t size;
 };
 
 struct column {
-    struct sb_buf parts; /* struct part, in the order of the column */
+    struct sb_buf parts; /* of struct part, in the order of the column */
     int64_t in_file;
-    struct sb_buf memory; /* behind those */
+    struct sb_buf memory; /* the bytes after those parts */
 };
 
 struct sb_column_spool {
     char *beside;
     struct sb_spool file;
     size_t memory;
-    size_t used; /* of it */
+    size_t used; /* size of the file */
     struct column *columns;
     size_t count;
 };
@@ -62,7 +62,7 @@ void sb_column_spool_free(struct sb_column_spool *spool)
     free(spool);
 }
 
-/* Appends what is in memory of a column to the file. */
+/* Appends the bytes of a column that are in memory to the file. */
 static enum sb_code spill(struct sb_column_spool *spool, struct column *column,
                           struct sb_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Columns of bytes that grow side by side and are read one after the other: in memory, and beyond a
- * given size, the largest of them first, in one temporary file without a name.
+ * Columns of bytes that grow side by side and are then read one after the other. They are kept in
+ * memory; beyond a limit, the largest go to one unnamed temporary file.
  *
  * Belongs to one thread.
  */
@@ -11,8 +11,8 @@
 
 struct sb_column_spool;
 
-/* memory: of all columns; their parts in the file add some bytes each. beside: where the file is
- * made, unless TMPDIR says; copied. */
+/* memory: limit for all columns together; each part in the file takes a few bytes more. beside:
+ * where the file is made unless TMPDIR is set; copied. */
 enum sb_code sb_column_spool_new(struct sb_column_spool **out, size_t columns, size_t memory,
                                  const char *beside, struct sb_error *err) SB_CHECKED;
 void sb_column_spool_free(struct sb_column_spool *spool); /* NULL is allowed */
@@ -21,13 +21,13 @@ enum sb_code sb_column_spool_add(struct sb_column_spool *spool, size_t column, c
                                  size_t size, struct sb_error *err) SB_CHECKED;
 int64_t sb_column_spool_size(const struct sb_column_spool *spool, size_t column);
 
-/* Shortens a column to size, which may not be more than the present one. */
+/* Shortens a column to `size`, which is at most its current size. */
 void sb_column_spool_cut(struct sb_column_spool *spool, size_t column, int64_t size);
 
 enum sb_code sb_column_spool_feed(struct sb_column_spool *spool, size_t column, sb_each_block *each,
                                   void *context, struct sb_error *err) SB_CHECKED;
 
-/* Empties all columns; keeps memory and file. */
+/* Empties all columns; keeps the memory and the file for reuse. */
 void sb_column_spool_clear(struct sb_column_spool *spool);
 
 #endif

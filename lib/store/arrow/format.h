@@ -1,5 +1,5 @@
 /*
- * Numbers of the Arrow IPC file format that its reader and its writer need.
+ * Constants of the Arrow IPC file format, for the reader and the writer.
  *
  * From the Arrow project's format/{File,Message,Schema}.fbs (slots of tables, values of enums) and
  * docs/format/Columnar.html ("IPC File Format", "Encapsulated message format").
@@ -9,19 +9,19 @@
 
 #define SB_ARROW_MAGIC      "ARROW1"
 #define SB_ARROW_MAGIC_SIZE 6
-#define SB_ARROW_START      8 /* of the first message: the magic, and what fills it up */
+#define SB_ARROW_START      8 /* of the first message: after the magic and its padding */
 
-/* A message: the continuation, the size of its metadata as int32, those, the body. */
+/* A message: the continuation, the size of its metadata as int32, the metadata, the body. */
 #define SB_ARROW_CONTINUATION 0xffffffffU
 #define SB_ARROW_PREFIX       8
 
-/* Messages, bodies and buffers begin at multiples of it. */
+/* Messages, bodies and buffers begin at multiples of this. */
 #define SB_ARROW_ALIGNMENT 8
 
-/* Of metadata that are read: some 300,000 columns. */
+/* Limit for metadata that are read: some 300,000 columns. */
 #define SB_ARROW_METADATA_MOST (64 << 20)
 
-/* The footer's struct of a batch: offset int64, size of the metadata int32, 4 bytes of nothing,
+/* The footer's struct of a batch: offset int64, size of the metadata int32, 4 bytes of padding,
  * size of the body int64. */
 #define SB_ARROW_BLOCK_SIZE 24
 
@@ -76,7 +76,7 @@ enum {
 };
 
 enum {
-    SB_FLAT_FLOAT_PRECISION, /* 0, 1, 2: of 2, 4, 8 bytes */
+    SB_FLAT_FLOAT_PRECISION, /* 0, 1, 2: 2, 4, 8 bytes */
     SB_FLAT_FLOAT_SLOTS,
 };
 
@@ -95,8 +95,8 @@ enum {
 
 enum {
     SB_FLAT_BATCH_LENGTH,
-    SB_FLAT_BATCH_NODES,   /* structs of two int64: values, and nulls among them */
-    SB_FLAT_BATCH_BUFFERS, /* structs of two int64: offset in the body, and size */
+    SB_FLAT_BATCH_NODES,   /* structs of two int64: number of values, number of nulls */
+    SB_FLAT_BATCH_BUFFERS, /* structs of two int64: offset in the body, size */
     SB_FLAT_BATCH_COMPRESSION,
     SB_FLAT_BATCH_SLOTS,
 };

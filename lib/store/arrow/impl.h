@@ -1,6 +1,6 @@
 /*
- * What the parts of the Arrow reader share: arrow.c has the file and its batch, arrow/schema.c what
- * columns it has.
+ * Shared by the parts of the Arrow reader: arrow.c reads the file and its batch, arrow/schema.c the
+ * columns.
  */
 #ifndef SB_STORE_ARROW_IMPL_H
 #define SB_STORE_ARROW_IMPL_H
@@ -9,18 +9,18 @@
 #include "core/flatbuffer.h"
 #include "store/arrow/arrow.h"
 
-/* Where the values of a column are. */
+/* The extents of a column. */
 struct sb_arrow_place {
-    struct sb_extent validity; /* size 0, as of others: there is none */
+    struct sb_extent validity; /* of the validity bits; size 0: none (as for the other extents) */
     struct sb_extent offsets;
     struct sb_extent values;
-    int64_t most; /* bytes or values: what offsets may say */
+    int64_t most; /* limit for offsets: bytes or values in the column */
 };
 
 struct sb_arrow {
     const unsigned char *data;
     int64_t size;
-    unsigned char *footer; /* a copy, which names point into */
+    unsigned char *footer; /* a copy; names point into it */
     int64_t rows;
     struct sb_arrow_column *columns;
     struct sb_arrow_place *places;
@@ -29,10 +29,10 @@ struct sb_arrow {
     size_t pair_count;
 };
 
-/* SB_DAMAGED. */
+/* SB_DAMAGED: `what` points outside of the file. */
 enum sb_code sb_arrow_lead_out(struct sb_error *err, const char *what);
 
-/* Columns and pairs, whose texts are in the schema's buffer; places are for the batch to fill. */
+/* Sets columns and pairs, whose texts point into the schema's buffer; the batch sets the places. */
 enum sb_code sb_arrow_read_schema(struct sb_arrow *arrow, const struct sb_flat_table *schema,
                                   struct sb_error *err) SB_CHECKED;
 

@@ -12,7 +12,7 @@
         .size = (s), .value = (v)                                                                  \
     }
 
-/* An int's width and sign, a float's precision; nothing of the others. */
+/* The width and sign of an int, the precision of a float; other types have no parameters. */
 static void add_type(struct sb_flat_build *build, size_t refers, int64_t type, enum sb_dtype dtype)
 {
     struct sb_flat_field fields[SB_FLAT_INT_SLOTS] = {{0}};
@@ -28,7 +28,7 @@ static void add_type(struct sb_flat_build *build, size_t refers, int64_t type, e
     sb_flat_add_table(build, refers, fields, SB_FLAT_INT_SLOTS);
 }
 
-/* Returns the place of the reference to its first child, if it is to have one. */
+/* Returns the offset of the reference to its first child, if it has children. */
 static size_t add_field(struct sb_flat_build *build, size_t refers, const char *name, int64_t type,
                         enum sb_dtype dtype, size_t children)
 {
@@ -110,7 +110,7 @@ static void add_schema(struct sb_flat_build *build, size_t refers,
         add_pair(build, at + i * sizeof(uint32_t), &schema->pairs[i]);
 }
 
-/* Returns the place of the reference to its header. */
+/* Returns the offset of the reference to its header. */
 static size_t add_message(struct sb_flat_build *build, int64_t header_type, int64_t body_size)
 {
     struct sb_flat_field fields[SB_FLAT_MESSAGE_SLOTS] = {
@@ -131,7 +131,7 @@ enum sb_code sb_arrow_make_schema(struct sb_flat_build *build, const struct sb_a
     return sb_flat_end(build, err);
 }
 
-/* A struct of two int64; returns the place behind it. */
+/* Sets a struct of two int64; returns the offset after it. */
 static size_t set_two(struct sb_flat_build *build, size_t at, int64_t first, int64_t second)
 {
     sb_flat_set(build, at, sizeof(first), first);
@@ -139,7 +139,8 @@ static size_t set_two(struct sb_flat_build *build, size_t at, int64_t first, int
     return at + 2 * sizeof(int64_t);
 }
 
-/* A column and the values of a list are a node each; a list's values have a validity too. */
+/* A column is one node, the values of a list another; the values of a list have validity bits, too.
+ */
 static void count_parts(const struct sb_arrow_schema *schema, size_t *nodes, size_t *buffers)
 {
     *nodes = *buffers = 0;

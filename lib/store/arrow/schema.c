@@ -41,7 +41,7 @@ static enum sb_dtype float_type(const struct sb_flat_table *type)
     }
 }
 
-/* The type of a list's only child. */
+/* The type of the only child of a list. */
 static enum sb_dtype child_type(const struct sb_flat_table *field)
 {
     struct sb_flat_vector children = sb_flat_vector_in(field, SB_FLAT_FIELD_CHILDREN, 4);

@@ -9,37 +9,37 @@
 
 #define MEMORY ((size_t)32 << 20)
 
-/* Bools that become bits at once. */
+/* Bools packed at once. */
 #define BOOLS 4096
 
-/* Offsets within a column are int32. */
+/* Offsets in a column are int32. */
 #define MOST INT32_MAX
 
-/* How far a column is. */
+/* The size of a column. */
 struct progress {
-    int64_t bytes; /* that came */
-    int64_t ended; /* values */
-    unsigned bits; /* of bools, those that do not fill a byte yet */
+    int64_t bytes; /* added */
+    int64_t ended; /* values completed */
+    unsigned bits; /* for bools: those that do not fill a byte yet */
 };
 
 struct column {
-    int64_t value_size; /* of a list's value; else 1 */
-    bool packed;        /* bools, as bits */
+    int64_t value_size; /* of a list; else 1 */
+    bool packed;        /* bools as bits */
     struct progress now;
-    struct progress complete; /* at the end of the last row */
+    struct progress complete; /* at the end of the last complete row */
 };
 
 struct sb_arrow_writer {
-    struct sb_buf texts; /* that the schema points into */
+    struct sb_buf texts; /* the schema points into it */
     struct sb_arrow_column *list;
     struct sb_arrow_pair *pairs;
     struct sb_arrow_schema schema;
     struct column *columns;
-    struct sb_column_spool *spool; /* of each column offsets, then values */
+    struct sb_column_spool *spool; /* for each column: offsets, then values */
     int64_t rows;
 };
 
-/* A file that is on its way out. */
+/* A file being written. */
 struct output {
     sb_each_block *each;
     void *context;
@@ -68,7 +68,7 @@ void sb_arrow_writer_free(struct sb_arrow_writer *writer)
     free(writer);
 }
 
-/* All texts of a schema one behind the other, each with a NUL. */
+/* Copies all texts of a schema into one buffer, each with a NUL. */
 static enum sb_code copy_texts(struct sb_buf *texts, const struct sb_arrow_schema *schema)
 {
     enum sb_code code = SB_OK;
@@ -156,7 +156,7 @@ enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out, const struct sb_a
     return SB_OK;
 }
 
-/* Bits fill a byte from the lowest. */
+/* The lowest bit of a byte comes first. */
 static enum sb_code add_bools(struct sb_arrow_writer *writer, size_t column,
                               const unsigned char *bools, size_t count, struct sb_error *err)
 {
@@ -281,7 +281,7 @@ static enum sb_code put_padding(struct output *out, struct sb_error *err)
     return padding ? put(out, zeros, (size_t)padding, err) : SB_OK;
 }
 
-/* Its metadata; size 0 ends the messages. */
+/* Writes a message's prefix and metadata; size 0 ends the messages. */
 static enum sb_code put_message(struct output *out, const void *metadata, size_t size,
                                 struct sb_error *err)
 {
@@ -293,7 +293,7 @@ static enum sb_code put_message(struct output *out, const void *metadata, size_t
     return size ? put(out, metadata, size, err) : SB_OK;
 }
 
-/* The offsets begin with a 0 that is not in the spool, and bits may end within a byte. */
+/* The first offset, 0, is not in the spool, and the last byte of bits may be incomplete. */
 static enum sb_code put_column(const struct sb_arrow_writer *writer, size_t column,
                                struct output *out, struct sb_error *err)
 {
