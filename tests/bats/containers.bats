@@ -179,11 +179,11 @@ each() {
         run_fail 1 sb diff -C tree "$container"
         output_is "bytes: a.txt
 target: link: a.txt in $container, elsewhere in tree
-missing: one"
+only in $container: one"
         run_fail 1 bash -c 'cat "$0" | "$SHARDBOX" diff -C tree --json -' "$container"
         [[ ${#lines[@]} == 3 ]] || fail 'not three differences'
         run_fail 1 sb diff -C "$container" tree
-        output_has 'extra: one'
+        output_has "only in $container: one"
     done
     run_fail 2 sb diff -C tree tree
     stderr_has "plain 'diff -r' compares them"

@@ -358,9 +358,9 @@ shardbox defrag: a.barecat: is whole; run the same command again to go on" ]]
     run_fail 2 sb defrag --max-time=5 a
     stderr_has "--max-time and --keep-through need --quick"
     run_fail 2 sb defrag --quick --shards=1 a
-    for time in '' 5x -1 m 99999999999 1.5; do
+    for time in '' 5x -1 m 99999999999999999999 9999999999999999h 1.5; do
         run_fail 2 sb defrag --quick --max-time="$time" a
-        stderr_has "--max-time: '$time' is not like 90, 90s, 5m or 1h"
+        stderr_has "--max-time: '$time' is no time, such as 90s, 5m, 2h or 1d"
     done
     for shards in '' x 3-2 -4 1-x 100000; do
         run_fail 2 sb defrag --shards="$shards" a

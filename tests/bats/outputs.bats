@@ -100,7 +100,7 @@ whole() {
         for force in '' --force; do
             run_fail 2 make "$target" $force
             stderr_is "shardbox convert: at/$target: another process, perhaps on another machine, is \
-writing it; wait for it"
+writing it; wait for it, or give --wait"
         done
         ends 0
         stderr_is ''

@@ -260,13 +260,12 @@ segments/segment_000001.arrow' ]]
     index_is "$sound"
 }
 
-@test "--dry-run tells what would be repaired" {
+@test "--dry-run prints what would be repaired" {
     write_index '{}'
     : >k/index.pkl.tmp
     age
-    run_fail 1 sb verify --repair -nv k
-    stderr_has 'k: index.pkl: would be written anew'
-    stderr_has 'k: index.pkl.tmp: would be removed'
+    run_fail 1 sb verify --repair -n k
+    output_is $'k/index.pkl\nk/index.pkl.tmp'
     stderr_has '2 of 2 defects can be put right; nothing was written (--dry-run)'
     index_is '{}'
     [[ -e k/index.pkl.tmp ]]
@@ -291,7 +290,7 @@ segments/segment_000001.arrow' ]]
 lock = open(".k.shardbox-lock", "w")
 fcntl.lockf(lock, fcntl.LOCK_EX)
 sys.exit(subprocess.call(sys.argv[1:]))' "$SHARDBOX" verify --repair --force k
-    stderr_has 'k: another process, perhaps on another machine, is writing it; wait for it; nothing was repaired'
+    stderr_has 'k: another process, perhaps on another machine, is writing it; wait for it, or give --wait; nothing was repaired'
     index_is '{}'
     run_ok sb verify --repair --force k
     index_is "$sound"
@@ -356,7 +355,7 @@ sys.exit(subprocess.call(sys.argv[1:]))' "$SHARDBOX" verify --repair --force k
     run_fail 2 sb verify --min-age=1h k
     stderr_is 'shardbox verify: k: of a cache, --min-age goes with --repair'
     run_fail 2 sb verify --repair --min-age=old k
-    stderr_is "shardbox verify: --min-age: 'old' is no duration, such as 10m or 2h"
+    stderr_is "shardbox verify: --min-age: 'old' is no time, such as 10m or 2h"
     tar -cf a.tar k
     run_fail 2 sb verify --repair a.tar
     stderr_has 'a.tar: --repair is for caches; '

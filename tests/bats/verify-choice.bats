@@ -403,8 +403,8 @@ EOF
     refused '--shards=4-3: is no range of shards, as 3, 0-9 or 10- are' --shards=4-3
     refused '--shards=-: ' --shards=-
     refused '--shards=100000: ' --shards=100000
-    refused '--max-time=soon: is no duration, as 90m, 2h or 1d are' --max-time=soon
-    refused '--max-age=1y: is no duration' --state=s --max-age=1y
+    refused '--max-time=soon: is no time, such as 90m, 2h or 1d' --max-time=soon
+    refused '--max-age=1y: is no time' --state=s --max-age=1y
     refused '--state: the name is empty; give it a file' --state=
     refused '--max-age goes with --state=FILE' --max-age=30d
     refused "--quick reads no file's bytes, and --subset says which are read; give one" --quick --subset=5%

@@ -150,8 +150,8 @@ shardbox verify: a.barecat: 2 defects remain; copy the damaged shards again, or 
 @test "-n finds what could be restored, and writes nothing" {
     damage dir/more
     cp "$(shard_of dir/more)" damaged
-    run_fail 1 sb verify -nv --repair-from=copy/a.barecat a.barecat
-    stderr_has 'dir/more: would be restored'
+    run_fail 1 sb verify -n --repair-from=copy/a.barecat a.barecat
+    output_is 'dir/more'
     stderr_has '1 of 1 damaged file (1.9K) can be restored from copy/a.barecat; nothing was written (--dry-run)'
     cmp damaged "$(shard_of dir/more)"
 }

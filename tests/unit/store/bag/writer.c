@@ -416,7 +416,7 @@ static void a_second_writer_is_refused(void)
     CHECK(sb_bag_writer_open(&writer, &options, &err) == SB_OK);
     CHECK(sb_bag_writer_open(&second, &other, &err) == SB_LOCKED);
     CHECK_TEXT(err.text, "w@4.bag: another process, perhaps on another machine, is writing it; "
-                         "wait for it");
+                         "wait for it, or give --wait");
     CHECK(add_words(writer, "a b", &err) == SB_OK);
     CHECK(sb_bag_writer_commit(writer, &err) == SB_OK);
     sb_bag_writer_free(writer);

@@ -139,7 +139,7 @@ static void an_output_is_made_once_at_a_time(void)
     CHECK(sb_outfile_open(&file, &options, &err) == SB_OK);
     CHECK(sb_outfile_open(&second, &options, &err) == SB_LOCKED);
     CHECK_TEXT(err.text, "shared: another process, perhaps on another machine, is writing it; "
-                         "wait for it");
+                         "wait for it, or give --wait");
     CHECK(sb_outfile_commit(file, &err) == SB_OK);
     sb_outfile_free(file);
     CHECK(nothing_temporary() && unlink("shared") == 0);
