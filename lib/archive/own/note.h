@@ -16,7 +16,7 @@
  * remove after the run's commit, or when the run ends without a commit, unless the existing index
  * counts it empty NUMBER FILE       an empty file that has the name of a shard which is made
  *
- * INDEX and FILE are identities (core/look.h): INODE.BORN. A line is written, and synced if it must
+ * INDEX and FILE are identities (look.h): INODE.BORN. A line is written, and synced if it must
  * survive a power failure, before the file that it names has content. By the note the next writer
  * distinguishes the files of a killed run from foreign files of the same names (settle.h). Nothing
  * else about such a file is trusted. Belongs to one thread.
@@ -24,7 +24,7 @@
 #ifndef SB_ARCHIVE_OWN_NOTE_H
 #define SB_ARCHIVE_OWN_NOTE_H
 
-#include "core/look.h"
+#include "archive/own/look.h"
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
+#include "archive/own/look.h"
 #include "archive/own/own_names.h"
-#include "core/look.h"
 #include "core/name.h"
 
 #include <sqlite3.h>

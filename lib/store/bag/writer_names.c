@@ -140,8 +140,7 @@ enum sb_code sb_bag_remove_left_over(int directory, const char *name, struct sb_
         return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", name);
     if (!S_ISREG(st.st_mode))
         return sb_fail(err, SB_EXISTS,
-                       "%s: is in the way, and not left by an interrupted run; move it away",
-                       name);
+                       "%s: is in the way, and not left by an interrupted run; move it away", name);
     if (unlinkat(directory, name, 0) && errno != ENOENT)
         return sb_fail_errno(err, errno, "%s: cannot be removed", name);
     return SB_OK;

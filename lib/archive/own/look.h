@@ -4,8 +4,8 @@
  * A file is identified by its inode and, where the file system has it, by the time of its birth,
  * since inodes are reused. Both survive renaming and linking; a copy has others. Thread-safe.
  */
-#ifndef SB_CORE_LOOK_H
-#define SB_CORE_LOOK_H
+#ifndef SB_ARCHIVE_OWN_LOOK_H
+#define SB_ARCHIVE_OWN_LOOK_H
 
 #include "core/error.h"
 

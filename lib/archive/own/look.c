@@ -1,4 +1,4 @@
-#include "core/look.h"
+#include "archive/own/look.h"
 
 #include <errno.h>
 #include <fcntl.h>
