@@ -179,6 +179,12 @@ test-peers: $(SHARDBOX) $(FAULT_SHIM) $(BUILD)/tests/unit/store/samples/samples
 test-cluster: $(SHARDBOX) $(FAULT_SHIM)
 	tests/cluster/run $(FILES)
 
+## make test-packages        installs, uses and removes what deb and tarball make, on a bare Debian; needs root
+test-packages: deb tarball
+	scripts/deps test test-packages
+	DEB=$$(echo $(CURDIR)/build/packages/*.deb) TARBALL=$$(echo $(CURDIR)/build/packages/*.tar.gz) \
+		BARE=$(CURDIR)/build/packages/bare tests/tools/run-tests build/packages/test-log tests/packages/packages.bats
+
 ## make test-faults          calls and allocations fail one by one; kills; power failures; flipped bits
 # Files are moved in batches of a few bytes, so that there is more than one; few are restored from memory.
 test-faults: $(FAULT_SHIM)
@@ -275,6 +281,18 @@ uninstall: all
 		$(patsubst man/%,$(DESTDIR)$(MANDIR)/man5/%,$(wildcard man/*.5)) \
 		$(patsubst man/%,$(DESTDIR)$(MANDIR)/man7/%,$(wildcard man/*.7))
 
+## make deb                  a package for Debian, of the shared libraries, in build/packages
+deb:
+	scripts/deps build package
+	$(MAKE) SHARED=1 all
+	scripts/package/deb build/shared/shardbox build/packages
+
+## make tarball              the static binary with all that belongs to it, to unpack below a home
+tarball:
+	scripts/deps build
+	$(MAKE) static
+	scripts/package/tarball build/static/shardbox build/packages
+
 ## make clean                removes build/
 clean:
 	rm -rf build
@@ -285,7 +303,7 @@ help:
 FORCE:
 
 .PHONY: all static test test-built test-unit test-bats test-dependencies test-peers test-cluster \
-	test-faults fuzz fuzz-built oom-built lint bench bench-scale demo picture pages deps completions install uninstall \
+	test-faults test-packages fuzz fuzz-built oom-built lint bench bench-scale demo picture pages deps completions deb tarball install uninstall \
 	clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

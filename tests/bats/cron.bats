@@ -17,11 +17,7 @@ setup() {
 
 # block NAME: what stands on the page under the comment "# NAME: ..."
 block() {
-    awk -v "name=# $1:" '
-        /^\.Bd / { text = ""; inside = 1; next }
-        /^\.Ed/ { if (index(text, name) == 1) printf "%s", text; inside = 0 }
-        inside { gsub(/\\e/, "\\"); gsub(/\\\(aq/, "\047"); text = text $0 "\n" }
-        ' "$PROJECT/man/shardbox-cron.7" |
+    "$PROJECT/scripts/page-example" "$PROJECT/man/shardbox-cron.7" "$1" |
         sed -E "s,(^|[^a-z])/(data|backup|var/lib|usr/local/bin)\>,\1$PWD/\2,g" >"$1"
     [[ -s $1 ]] || fail "no $1 in shardbox-cron(7)"
 }

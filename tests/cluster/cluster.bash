@@ -30,11 +30,8 @@ make_cluster_tree() {
 }
 
 script() {
-    awk -v "name=# $1:" '
-        /^\.Bd / { text = ""; inside = 1; next }
-        /^\.Ed/ { if (index(text, "\n" name)) printf "%s", text; inside = 0 }
-        inside { gsub(/\\e/, "\\"); gsub(/\\\(aq/, "\047"); text = text $0 "\n" }
-        ' "$PROJECT/man/shardbox-cluster.7" | sed "s,/lustre\>,$PWD/lustre,g" >"$1"
+    "$PROJECT/scripts/page-example" "$PROJECT/man/shardbox-cluster.7" "$1" |
+        sed "s,/lustre\>,$PWD/lustre,g" >"$1"
     [[ -s $1 ]] || fail "no script $1 in shardbox-cluster(7)"
 }
 
