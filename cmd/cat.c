@@ -410,7 +410,7 @@ static int check_files(const struct settings *settings, const struct cat_request
         return message_usage("--decompress and --range cannot be given together");
     if (settings->decompress && settings->batch)
         return message_usage("--decompress and --batch cannot be given together");
-    if (settings->decompress && sb_framing_tells_size((enum sb_framing)settings->framing))
+    if (settings->decompress && sb_framing_has_size((enum sb_framing)settings->framing))
         return message_usage("--decompress and --frame=%s cannot be given together: it tells "
                              "lengths before they are known",
                              sb_framing_words[settings->framing]);

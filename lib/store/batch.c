@@ -117,7 +117,7 @@ void sb_batch_seal(struct sb_batch *batch)
     }
 }
 
-enum sb_code sb_batch_make_room(struct sb_batch *batch, struct sb_error *err)
+enum sb_code sb_batch_allocate(struct sb_batch *batch, struct sb_error *err)
 {
     if (!batch->data)
         batch->data = malloc(SB_BATCH_BYTES + SLACK);

@@ -92,7 +92,7 @@ void sb_batch_seal(struct sb_batch *batch);
 void sb_batch_cut(struct sb_batch *batch, size_t count);
 
 /* Allocates batch->data. */
-enum sb_code sb_batch_make_room(struct sb_batch *batch, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_batch_allocate(struct sb_batch *batch, struct sb_error *err) SB_CHECKED;
 
 /*
  * Feeds the bytes of a SB_ITEM_LARGE to `each`, as sb_loader_stream and sb_loader_stream_sparse do.

@@ -86,12 +86,12 @@ static enum sb_code convert(iconv_t converter, char *text, size_t size, struct s
 
     do {
         char *at = step;
-        size_t room = sizeof(step);
+        size_t left = sizeof(step);
 
-        result = iconv(converter, text ? &text : NULL, &size, &at, &room);
+        result = iconv(converter, text ? &text : NULL, &size, &at, &left);
         if (result == (size_t)-1 && errno != E2BIG)
             return SB_INVALID;
-        if (sb_buf_add(out, step, sizeof(step) - room))
+        if (sb_buf_add(out, step, sizeof(step) - left))
             return SB_NOMEM;
     } while (result == (size_t)-1);
     return SB_OK;

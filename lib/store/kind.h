@@ -134,7 +134,7 @@ bool sb_input_begins(const struct sb_input *input, const char *magic, size_t siz
 bool sb_input_ends_as_bag(const struct sb_input *input);
 
 /* Reads the last bytes of a file, at most `room`; returns 0 if they cannot be read. */
-size_t sb_input_tail(const struct sb_input *input, void *out, size_t room);
+size_t sb_input_tail(const struct sb_input *input, void *out, size_t capacity);
 
 /* As sb_store_source, for any kind but SB_ARCHIVE, which only sb_store_source has. */
 sb_source_opener sb_source_open SB_CHECKED;

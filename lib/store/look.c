@@ -18,10 +18,10 @@ bool sb_input_begins(const struct sb_input *input, const char *magic, size_t siz
     return input->first_size >= size && memcmp(input->first, magic, size) == 0;
 }
 
-size_t sb_input_tail(const struct sb_input *input, void *out, size_t room)
+size_t sb_input_tail(const struct sb_input *input, void *out, size_t capacity)
 {
     int64_t size = input->st.st_size;
-    size_t want = size < (int64_t)room ? (size_t)size : room, got;
+    size_t want = size < (int64_t)capacity ? (size_t)size : capacity, got;
     struct sb_error ignored;
 
     if (!input->file || sb_file_read(input->file, out, want, size - (int64_t)want, &got, &ignored))
@@ -104,7 +104,7 @@ static is_kind by_content(const struct sb_kind *kind)
     return kind->by_content;
 }
 
-static enum sb_sure ask(is_kind is, const struct sb_input *input)
+static enum sb_sure is_of(is_kind is, const struct sb_input *input)
 {
     return is ? is(input) : SB_NO;
 }
@@ -118,7 +118,7 @@ static enum sb_sure surest(const struct sb_input *input,
 
     *found = SB_UNKNOWN;
     for (enum sb_container_kind i = SB_UNKNOWN + 1; sb_kind_of(i); i++) {
-        enum sb_sure sure = ask(question(sb_kind_of(i)), input);
+        enum sb_sure sure = is_of(question(sb_kind_of(i)), input);
 
         if (sure > best) {
             best = sure;
@@ -152,7 +152,7 @@ static bool may_be_bag(const struct sb_input *input)
     return sb_input_ends_as_bag(input);
 }
 
-static void ask_how_it_ends(struct sb_input *input)
+static void look_at_end(struct sb_input *input)
 {
     for (enum sb_container_kind i = SB_UNKNOWN + 1; sb_kind_of(i); i++) {
         const struct sb_kind *kind = sb_kind_of(i);
@@ -180,7 +180,7 @@ static enum sb_code look_at_content(struct sb_input *input, struct sb_error *err
     if (input->first_size == 0)
         return sb_fail(err, SB_FORMAT, "%s: is empty", input->name);
     if (!input->kind && input->file)
-        ask_how_it_ends(input);
+        look_at_end(input);
     if (may_be_bag(input))
         return sb_fail(err, SB_FORMAT, "%s: ends as a bag does; --from=%s says that it is one",
                        input->name, input->type.filter == SB_FILTER_ZSTD ? "bagz" : "bag");

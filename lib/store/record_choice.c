@@ -231,7 +231,7 @@ static struct sb_record_run cut_run(const struct sb_record_choice *choice, const
 }
 
 /* Is the missing number reported here, and not by the process of another cut? */
-static bool tells(const struct sb_record_choice *choice, const struct part *part)
+static bool reports_missing(const struct sb_record_choice *choice, const struct part *part)
 {
     if (choice->pass > 0)
         return false;
@@ -248,7 +248,7 @@ static enum sb_code next_part(struct sb_record_choice *choice, struct sb_record_
     while (choice->next < choice->part_count) {
         const struct part *part = &choice->parts[choice->next++];
 
-        if (part->missing && tells(choice, part))
+        if (part->missing && reports_missing(choice, part))
             return fail_missing(choice, run, part->run.first, err);
         if (choice->random)
             continue;

@@ -26,7 +26,7 @@ struct item {
         STAR_SET, /* "@*" */
     } kind;
     size_t at;      /* offset of the '@' */
-    size_t behind;  /* offset after its number or star */
+    size_t end;     /* offset after its number or star */
     uint32_t count; /* if SET: number of shards */
 };
 
@@ -62,13 +62,13 @@ static struct item parse_item(const char *text)
         size_t digits = digits_at(at + 1);
         struct item item = {.kind = SET, .at = (size_t)(at - text)};
 
-        item.behind = item.at + 1 + digits;
+        item.end = item.at + 1 + digits;
         item.count = shards_at(at + 1, digits);
         if (item.count > 0)
             return item;
         if (at[1] == '*') {
             item.kind = STAR_SET;
-            item.behind = item.at + 2;
+            item.end = item.at + 2;
             return item;
         }
         at++;
@@ -119,10 +119,10 @@ static enum sb_code refuse_remote(const char *remote, struct sb_error *err)
                    remote);
 }
 
-static enum sb_code add_path(struct sb_spec *spec, size_t *room, const char *path,
+static enum sb_code add_path(struct sb_spec *spec, size_t *capacity, const char *path,
                              struct sb_error *err)
 {
-    if (sb_grow(&spec->paths, room, spec->count, sizeof(*spec->paths), err))
+    if (sb_grow(&spec->paths, capacity, spec->count, sizeof(*spec->paths), err))
         return err->code;
     spec->paths[spec->count] = strdup(path);
     if (!spec->paths[spec->count])
@@ -135,10 +135,10 @@ static enum sb_code name_shard(struct sb_buf *out, const char *text, const struc
                                uint32_t shard, uint32_t count)
 {
     return sb_buf_add_format(out, "%.*s-%05u-of-%05u%s", (int)item->at, text, shard, count,
-                             text + item->behind);
+                             text + item->end);
 }
 
-static enum sb_code add_set(struct sb_spec *spec, size_t *room, const char *text,
+static enum sb_code add_set(struct sb_spec *spec, size_t *capacity, const char *text,
                             const struct item *item, struct sb_error *err)
 {
     struct sb_buf name = {0};
@@ -146,8 +146,9 @@ static enum sb_code add_set(struct sb_spec *spec, size_t *room, const char *text
 
     for (uint32_t i = 0; i < item->count && !code; i++) {
         sb_buf_clear(&name);
-        code = name_shard(&name, text, item, i, item->count) ? sb_fail_memory(err)
-                                                             : add_path(spec, room, name.data, err);
+        code = name_shard(&name, text, item, i, item->count)
+                   ? sb_fail_memory(err)
+                   : add_path(spec, capacity, name.data, err);
     }
     sb_buf_release(&name);
     return code;
@@ -187,10 +188,10 @@ static uint32_t last_count(const glob_t *found, size_t suffix_size)
     return last;
 }
 
-static enum sb_code add_star_set(struct sb_spec *spec, size_t *room, const char *text,
+static enum sb_code add_star_set(struct sb_spec *spec, size_t *capacity, const char *text,
                                  struct item item, struct sb_error *err)
 {
-    const char *suffix = text + item.behind;
+    const char *suffix = text + item.end;
     struct sb_buf pattern = {0};
     glob_t found = {0};
     enum sb_code code;
@@ -208,7 +209,7 @@ static enum sb_code add_star_set(struct sb_spec *spec, size_t *room, const char 
         code = sb_fail(err, SB_NOENT, "%s: there is no %.*s" FIRST_SHARD "NNNNN%s", text,
                        (int)item.at, text, suffix);
     if (!code)
-        code = add_set(spec, room, text, &item, err);
+        code = add_set(spec, capacity, text, &item, err);
 out:
     globfree(&found);
     sb_buf_release(&pattern);
@@ -225,7 +226,7 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static enum sb_code add_glob(struct sb_spec *spec, size_t *room, const char *text,
+static enum sb_code add_glob(struct sb_spec *spec, size_t *capacity, const char *text,
                              struct sb_error *err)
 {
     size_t before = spec->count;
@@ -234,7 +235,7 @@ static enum sb_code add_glob(struct sb_spec *spec, size_t *room, const char *tex
 
     for (size_t i = 0; !code && i < found.gl_pathc; i++) {
         if (!is_limits(found.gl_pathv[i]))
-            code = add_path(spec, room, found.gl_pathv[i], err);
+            code = add_path(spec, capacity, found.gl_pathv[i], err);
     }
     if (!code && spec->count == before)
         code = sb_fail(err, SB_NOENT, "%s: no file is called so", text);
@@ -244,44 +245,44 @@ static enum sb_code add_glob(struct sb_spec *spec, size_t *room, const char *tex
     return code;
 }
 
-static enum sb_code add_item(struct sb_spec *spec, size_t *room, const char *text,
+static enum sb_code add_item(struct sb_spec *spec, size_t *capacity, const char *text,
                              struct sb_error *err)
 {
     struct item item;
 
     if (exists(text))
-        return add_path(spec, room, text, err);
+        return add_path(spec, capacity, text, err);
     if (remote_part(text))
         return refuse_remote(remote_part(text), err);
     text = skip_local_prefix(text);
     if (exists(text))
-        return add_path(spec, room, text, err);
+        return add_path(spec, capacity, text, err);
     item = parse_item(text);
     if (item.kind == SET)
-        return add_set(spec, room, text, &item, err);
+        return add_set(spec, capacity, text, &item, err);
     if (item.kind == STAR_SET)
-        return add_star_set(spec, room, text, item, err);
+        return add_star_set(spec, capacity, text, item, err);
     if (strpbrk(text, GLOB_LETTERS))
-        return add_glob(spec, room, text, err);
-    return add_path(spec, room, text, err);
+        return add_glob(spec, capacity, text, err);
+    return add_path(spec, capacity, text, err);
 }
 
 static enum sb_code add_items(struct sb_spec *spec, char *list, struct sb_error *err)
 {
-    size_t room = 0;
+    size_t capacity = 0;
     char *rest = list, *item;
     enum sb_code code = SB_OK;
 
     while (!code && (item = strsep(&rest, ","))) {
         if (*item)
-            code = add_item(spec, &room, item, err);
+            code = add_item(spec, &capacity, item, err);
     }
     return code;
 }
 
 enum sb_code sb_spec_expand(struct sb_spec *out, const char *spec, struct sb_error *err)
 {
-    size_t room = 0;
+    size_t capacity = 0;
     enum sb_code code;
     char *list;
 
@@ -289,7 +290,7 @@ enum sb_code sb_spec_expand(struct sb_spec *out, const char *spec, struct sb_err
     list = strdup(spec);
     if (!list)
         return sb_fail_memory(err);
-    code = exists(spec) ? add_path(out, &room, spec, err) : add_items(out, list, err);
+    code = exists(spec) ? add_path(out, &capacity, spec, err) : add_items(out, list, err);
     if (!code && out->count == 0)
         code = sb_fail(err, SB_INVALID, "\"%s\" names no file", spec);
     if (code)
@@ -364,7 +365,7 @@ static char *cut_first(char *list)
 enum sb_code sb_spec_beside(struct sb_spec *out, const char *spec, struct sb_error *err)
 {
     char *list = strdup(spec), *rest = list;
-    size_t room = 0;
+    size_t capacity = 0;
     enum sb_code code = list ? SB_OK : sb_fail_memory(err);
 
     *out = (struct sb_spec){0};
@@ -372,7 +373,7 @@ enum sb_code sb_spec_beside(struct sb_spec *out, const char *spec, struct sb_err
         char *first = rest;
 
         rest = cut_first(first);
-        code = add_path(out, &room, first, err);
+        code = add_path(out, &capacity, first, err);
     }
     if (code)
         sb_spec_release(out);
@@ -403,7 +404,7 @@ enum sb_code sb_shard_pattern_parse(struct sb_shard_pattern *out, const char *pa
         return SB_OK;
     out->is_set = true;
     out->prefix_size = item.at;
-    out->suffix = out->path + item.behind;
+    out->suffix = out->path + item.end;
     out->shards = item.kind == SET ? item.count : 0;
     return SB_OK;
 }

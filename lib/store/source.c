@@ -112,9 +112,9 @@ void sb_loader_free(struct sb_loader *loader)
 }
 
 enum sb_code sb_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
-                            size_t room, struct sb_events *events, struct sb_error *err)
+                            size_t capacity, struct sb_events *events, struct sb_error *err)
 {
-    return loader->source->ops->load(loader, member, data, room, events, err);
+    return loader->source->ops->load(loader, member, data, capacity, events, err);
 }
 
 enum sb_code sb_loader_stream_sparse(struct sb_loader *loader, struct sb_member *member,

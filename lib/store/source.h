@@ -86,7 +86,7 @@ struct sb_source_ops {
                                 struct sb_error *err);
     void (*free_loader)(struct sb_loader *loader);
     enum sb_code (*load)(struct sb_loader *loader, struct sb_member *member, void *data,
-                         size_t room, struct sb_events *events, struct sb_error *err);
+                         size_t capacity, struct sb_events *events, struct sb_error *err);
     enum sb_code (*stream)(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
                            void *context, struct sb_events *events, struct sb_error *err);
 };
@@ -154,7 +154,8 @@ void sb_loader_free(struct sb_loader *loader); /* NULL is allowed; before its so
  * Other codes end the work.
  */
 enum sb_code sb_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
-                            size_t room, struct sb_events *events, struct sb_error *err) SB_CHECKED;
+                            size_t capacity, struct sb_events *events,
+                            struct sb_error *err) SB_CHECKED;
 
 /*
  * Feeds the bytes of a member to `each`, in blocks of at most 1 MiB: entry.size bytes, unless

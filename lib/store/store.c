@@ -35,7 +35,7 @@ static enum sb_code refuse_tree(const char *path, struct sb_error *err)
                    path);
 }
 
-static void tell_of_archive(const struct sb_store *store)
+static void report_version(const struct sb_store *store)
 {
     const struct sb_notify *notify = store->options.notify;
     const char *path = store->input.path;
@@ -64,7 +64,7 @@ static enum sb_code open_archive(struct sb_store *store, struct sb_error *err)
         (now.st_ino != input->st.st_ino || now.st_dev != input->st.st_dev))
         return SB_CHANGED;
     if (!code)
-        tell_of_archive(store);
+        report_version(store);
     return code;
 }
 

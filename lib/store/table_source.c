@@ -277,8 +277,8 @@ static enum sb_code judge(const struct table_loader *loader, const struct sb_mem
     return SB_END;
 }
 
-static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data, size_t room,
-                         struct sb_events *events, struct sb_error *err)
+static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data,
+                         size_t capacity, struct sb_events *events, struct sb_error *err)
 {
     struct table_loader *loader = (struct table_loader *)base;
     const struct table_source *source = (const struct table_source *)base->source;
@@ -286,9 +286,9 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
     size_t got;
     enum sb_code code;
 
-    if (member->entry.size > (int64_t)room)
+    if (member->entry.size > (int64_t)capacity)
         return SB_LIMIT;
-    code = source->table->ops->decode(loader->reader, &cell, NULL, data, room, &got, err);
+    code = source->table->ops->decode(loader->reader, &cell, NULL, data, capacity, &got, err);
     if (!code)
         code = check_size(member, (int64_t)got, err);
     if (!code)

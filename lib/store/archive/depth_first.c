@@ -18,7 +18,7 @@ struct sb_depth_first {
     bool ended;
     struct directory *waiting;
     size_t count;
-    size_t room;
+    size_t capacity;
 };
 
 enum sb_code sb_depth_first_open(struct sb_depth_first **out, struct sb_archive *archive,
@@ -45,7 +45,7 @@ void sb_depth_first_free(struct sb_depth_first *walk)
     if (!walk)
         return;
     sb_cursor_free(walk->cursor);
-    for (size_t i = 0; i < walk->room; i++)
+    for (size_t i = 0; i < walk->capacity; i++)
         sb_buf_release(&walk->waiting[i].path);
     free(walk->waiting);
     free(walk);
@@ -55,11 +55,11 @@ static enum sb_code make_wait(struct sb_depth_first *walk, const struct sb_entry
                               struct sb_error *err)
 {
     struct directory *directory;
-    size_t before = walk->room;
+    size_t before = walk->capacity;
 
-    if (sb_grow(&walk->waiting, &walk->room, walk->count, sizeof(*directory), err))
+    if (sb_grow(&walk->waiting, &walk->capacity, walk->count, sizeof(*directory), err))
         return err->code;
-    memset(walk->waiting + before, 0, (walk->room - before) * sizeof(*directory));
+    memset(walk->waiting + before, 0, (walk->capacity - before) * sizeof(*directory));
     directory = &walk->waiting[walk->count];
     if (sb_buf_set(&directory->path, entry->path, entry->path_size))
         return sb_fail_memory(err);

@@ -21,7 +21,7 @@ static enum sb_code look_up(struct sb_holdings *holdings, const char *name, size
                             : sb_archive_lookup(holdings->archive, name, size, entry, err);
 }
 
-bool sb_holdings_is_behind(const struct sb_entry *old, const struct sb_address *begin)
+bool sb_holdings_is_from(const struct sb_entry *old, const struct sb_address *begin)
 {
     if (old->shard != begin->shard)
         return old->shard > begin->shard;
@@ -32,7 +32,7 @@ bool sb_holdings_is_behind(const struct sb_entry *old, const struct sb_address *
 
 bool sb_holdings_is_own(const struct sb_holdings *holdings, const struct sb_entry *old)
 {
-    return holdings->progress && sb_holdings_is_behind(old, &holdings->progress->begin);
+    return holdings->progress && sb_holdings_is_from(old, &holdings->progress->begin);
 }
 
 enum sb_code sb_holdings_drop_own(struct sb_holdings *holdings, const struct sb_entry *old,
@@ -50,7 +50,7 @@ enum sb_code sb_holdings_drop_own(struct sb_holdings *holdings, const struct sb_
 }
 
 /* As the commit says it of names within one stretch. */
-static void tell_clash(const struct sb_holdings *holdings, const char *name)
+static void report_clash(const struct sb_holdings *holdings, const char *name)
 {
     sb_report(holdings->notify, SB_PROBLEM, "clash", name,
               "is a directory as well; the file was left out");
@@ -63,7 +63,7 @@ static enum sb_code drop_clash(struct sb_holdings *holdings, const struct sb_ent
     enum sb_code code = sb_holdings_drop_own(holdings, old, &dropped, err);
 
     if (dropped)
-        tell_clash(holdings, old->path);
+        report_clash(holdings, old->path);
     return code;
 }
 
@@ -120,7 +120,7 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
         return code ? code : SB_NOENT;
     }
     if (old->type == SB_DIR && holdings->progress) {
-        tell_clash(holdings, wanted->path);
+        report_clash(holdings, wanted->path);
         return SB_END;
     }
     sb_report(holdings->notify, SB_PROBLEM, "clash", wanted->path,

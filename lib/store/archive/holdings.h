@@ -47,7 +47,7 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
                               struct sb_entry *old, struct sb_error *err) SB_CHECKED;
 
 /* Does the file stand at this address or behind it? */
-bool sb_holdings_is_behind(const struct sb_entry *old, const struct sb_address *begin);
+bool sb_holdings_is_from(const struct sb_entry *old, const struct sb_address *begin);
 
 bool sb_holdings_is_own(const struct sb_holdings *holdings, const struct sb_entry *old);
 

@@ -65,7 +65,7 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_entry *
 {
     bool own = sb_holdings_is_own(&self->holdings, old);
 
-    if (own && item->again && sb_holdings_is_behind(old, &self->holdings.progress->input_begin))
+    if (own && item->again && sb_holdings_is_from(old, &self->holdings.progress->input_begin))
         return SB_END;
     item->mark |= own ? OVER_OWN : 0;
     item->replaces = own || self->meeting == SB_MEET_REPLACE ||

@@ -39,7 +39,7 @@ static enum sb_code refuse(const struct sb_member *member, struct sb_error *err)
 }
 
 /* Has it a place among the others? An empty one, too, where the source knows it. */
-static bool stands_in_line(const struct index_sink *sink, const struct sb_member *member)
+static bool has_place(const struct index_sink *sink, const struct sb_member *member)
 {
     return member->located && !member->hard_link && member->entry.type != SB_DIR &&
            member->at >= 0 && member->at <= sink->size;
@@ -61,7 +61,7 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
     if (member->hard_link)
         entry.size = 0;
     entry.offset = 0;
-    if (stands_in_line(sink, member)) {
+    if (has_place(sink, member)) {
         entry.offset = member->at;
         if (member->at == sink->last)
             sb_index_rows_keep_order(sink->rows);

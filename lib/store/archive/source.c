@@ -61,8 +61,8 @@ struct archive_loader {
     char *data;
     int64_t next;         /* where the last extent ended: from there on it is worth reading ahead */
     bool at_end;          /* so near to the shard's end that a window would reach beyond it */
-    uint32_t asked_shard; /* from asked_at on it has no hole before `dense` */
-    int64_t asked_at, dense;
+    uint32_t dense_shard; /* from asked_at on it has no hole before `dense` */
+    int64_t dense_from, dense;
 };
 
 /*
@@ -107,7 +107,7 @@ static enum sb_code open_cursor(struct archive_source *source, struct sb_error *
                           *source->stage == STAGE_DIRS ? &dirs : &files, err);
 }
 
-static void tell_unmatched(const struct archive_source *source)
+static void report_unmatched(const struct archive_source *source)
 {
     for (size_t i = 0; source->select && i < source->options.path_count; i++) {
         if (sb_select_unmatched(source->select, i))
@@ -119,7 +119,7 @@ static void tell_unmatched(const struct archive_source *source)
 static void end_stage(struct archive_source *source)
 {
     if (*source->stage == STAGE_SELECTION)
-        tell_unmatched(source);
+        report_unmatched(source);
     source->stage++;
     sb_cursor_free(source->cursor);
     source->cursor = NULL;
@@ -405,12 +405,12 @@ static enum sb_code load_row(struct archive_loader *loader, const struct sb_entr
 
 /* Reads them once more, in case that they were moved; by then nothing read ahead is of use. */
 static enum sb_code load_again(struct archive_loader *loader, struct sb_entry *row, void *data,
-                               size_t room, struct sb_error *err)
+                               size_t capacity, struct sb_error *err)
 {
     const struct archive_source *source = source_of_loader(&loader->base);
 
     loader->size = 0;
-    return sb_content_read(source->content, row, data, room, !source->options.no_check, err);
+    return sb_content_read(source->content, row, data, capacity, !source->options.no_check, err);
 }
 
 /* Is there a hole in it? Few files of a shard are near one. */
@@ -422,19 +422,19 @@ static bool has_hole(struct archive_loader *loader, const struct sb_entry *row)
 
     if (row->size < SB_HOLE_LEAST)
         return false;
-    if (loader->asked_shard != row->shard || row->offset < loader->asked_at ||
+    if (loader->dense_shard != row->shard || row->offset < loader->dense_from ||
         row->offset + row->size > loader->dense) {
         run = sb_shards_run(source->shards, row->shard, row->offset, &hole);
-        loader->asked_shard = row->shard;
-        loader->asked_at = row->offset;
+        loader->dense_shard = row->shard;
+        loader->dense_from = row->offset;
         loader->dense = row->offset;
         sb_count_up(&loader->dense, hole ? 0 : run);
     }
     return row->offset + row->size > loader->dense;
 }
 
-static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data, size_t room,
-                         struct sb_events *events, struct sb_error *err)
+static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data,
+                         size_t capacity, struct sb_events *events, struct sb_error *err)
 {
     struct archive_loader *loader = (struct archive_loader *)base;
     const struct archive_source *source = source_of_loader(base);
@@ -444,12 +444,12 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
 
     if (base->sparse && has_hole(loader, &row))
         member->has |= SB_KEEPS_SPARSE;
-    if (row.size > (int64_t)room || (member->has & SB_KEEPS_SPARSE))
+    if (row.size > (int64_t)capacity || (member->has & SB_KEEPS_SPARSE))
         return SB_LIMIT;
     first = load_row(loader, &row, data, crc_wanted(source, member), &good, err);
     if (good)
         return SB_OK;
-    code = load_again(loader, &row, data, room, err);
+    code = load_again(loader, &row, data, capacity, err);
     if (!code && row.type != member->entry.type)
         code = sb_fail(err, SB_CHANGED, "was replaced by another while it was read; left out");
     if (!code || code == SB_LIMIT) {

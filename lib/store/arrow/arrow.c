@@ -95,7 +95,7 @@ static enum sb_code place_values(const struct sb_arrow_column *column, struct sb
                                  struct batch *batch, struct sb_error *err)
 {
     struct sb_extent validity;
-    int64_t room;
+    int64_t capacity;
 
     if (column->type != SB_ARROW_LIST) {
         if (!next_buffer(batch, &place->values))
@@ -108,10 +108,10 @@ static enum sb_code place_values(const struct sb_arrow_column *column, struct sb
     if (validity.size)
         return sb_fail(err, SB_FORMAT, "a list of column '%s' has nulls", column->name);
     if (column->dtype == SB_DTYPE_BOOL)
-        room = place->values.size > INT64_MAX / 8 ? INT64_MAX : place->values.size * 8;
+        capacity = place->values.size > INT64_MAX / 8 ? INT64_MAX : place->values.size * 8;
     else
-        room = place->values.size / (int64_t)sb_dtype_size(column->dtype);
-    return place->most <= room ? SB_OK : sb_arrow_lead_out(err, "batch");
+        capacity = place->values.size / (int64_t)sb_dtype_size(column->dtype);
+    return place->most <= capacity ? SB_OK : sb_arrow_lead_out(err, "batch");
 }
 
 static enum sb_code place_column(struct sb_arrow *arrow, size_t column, struct batch *batch,

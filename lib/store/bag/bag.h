@@ -110,13 +110,13 @@ enum sb_code sb_bag_read(struct sb_bag_reader *reader, uint32_t shard, int64_t o
  * (offset 123)", of several shards also which); not the record, whose number the caller knows.
  */
 enum sb_code sb_bag_load(struct sb_bag_reader *reader, const struct sb_extent *extent, void *data,
-                         size_t room, size_t *size, struct sb_error *err) SB_CHECKED;
+                         size_t capacity, size_t *size, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_bag_stream(struct sb_bag_reader *reader, const struct sb_extent *extent,
                            sb_each_block *each, void *context, struct sb_error *err) SB_CHECKED;
 
 /* As sb_bag_load, where the stored bytes have been read already. */
 enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const void *stored,
-                           size_t stored_size, void *data, size_t room, size_t *size,
+                           size_t stored_size, void *data, size_t capacity, size_t *size,
                            struct sb_error *err) SB_CHECKED;
 
 /* The size of a record, from its frame's header, or by decoding it where that does not say. */

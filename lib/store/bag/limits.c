@@ -59,19 +59,19 @@ enum sb_code sb_bag_pick_limits(struct sb_bag *bag, uint32_t shard, int64_t firs
 static enum sb_code find_tail(struct sb_bag *bag, uint32_t shard, struct sb_error *err)
 {
     struct sb_bag_shard *s = &bag->shards[shard];
-    int64_t size = bag->files[shard][SB_BAG_RECORDS].size, behind = size - SB_LIMIT_SIZE;
+    int64_t size = bag->files[shard][SB_BAG_RECORDS].size, last_at = size - SB_LIMIT_SIZE;
     uint64_t last;
 
     if (size == 0)
         return SB_OK;
-    if (behind < 0)
+    if (last_at < 0)
         return sb_fail(err, SB_FORMAT, "%s: is no bag: it has only %lld bytes", s->path,
                        (long long)size);
-    if (sb_bag_file_read(bag, shard, SB_BAG_RECORDS, behind, &last, sizeof(last), err) ||
+    if (sb_bag_file_read(bag, shard, SB_BAG_RECORDS, last_at, &last, sizeof(last), err) ||
         sb_bag_file_settled(bag, shard, err))
         return err->code;
     last = le64toh(last);
-    if (last > (uint64_t)behind)
+    if (last > (uint64_t)last_at)
         return sb_fail(err, SB_FORMAT,
                        "%s: is no bag, or was cut: its last 8 bytes say that records end at byte "
                        "%llu of %lld",

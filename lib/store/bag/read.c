@@ -228,7 +228,7 @@ static enum sb_code too_large(struct sb_error *err)
 }
 
 enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const void *stored,
-                           size_t stored_size, void *data, size_t room, size_t *size,
+                           size_t stored_size, void *data, size_t capacity, size_t *size,
                            struct sb_error *err)
 {
     const struct sb_bag *bag = reader->bag;
@@ -238,14 +238,14 @@ enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const v
     if (bag->shards[shard].zstd) {
         if (make_decoder(reader, err))
             return err->code;
-        if (!sb_decode(reader->decoder, stored, stored_size, data, room, size, &inner))
+        if (!sb_decode(reader->decoder, stored, stored_size, data, capacity, size, &inner))
             return SB_OK;
         *err = inner;
         if (inner.code == SB_DAMAGED && bag->shard_count > 1)
             return sb_fail(err, SB_DAMAGED, "%s (shard %s)", inner.text, bag->shards[shard].path);
         return inner.code;
     }
-    if (stored_size > room)
+    if (stored_size > capacity)
         return too_large(err);
     memcpy(data, stored, stored_size);
     *size = stored_size;
@@ -253,14 +253,14 @@ enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const v
 }
 
 static enum sb_code load_zstd(struct sb_bag_reader *reader, const struct sb_extent *extent,
-                              void *data, size_t room, size_t *size, struct sb_error *err)
+                              void *data, size_t capacity, size_t *size, struct sb_error *err)
 {
     size_t stored_size = (size_t)extent->size;
     struct sb_buf *stored = &reader->stored;
     struct sb_error inner;
 
     /* No encoder makes more of so few bytes; what does not fit is known before it is read. */
-    if (stored_size > ZSTD_compressBound(room))
+    if (stored_size > ZSTD_compressBound(capacity))
         return too_large(err);
     sb_buf_clear(stored);
     if (sb_buf_reserve(stored, stored_size))
@@ -268,20 +268,20 @@ static enum sb_code load_zstd(struct sb_bag_reader *reader, const struct sb_exte
     if (make_decoder(reader, err) ||
         sb_bag_read(reader, extent->shard, extent->offset, stored->data, stored_size, err))
         return err->code;
-    if (sb_decode(reader->decoder, stored->data, stored_size, data, room, size, &inner))
+    if (sb_decode(reader->decoder, stored->data, stored_size, data, capacity, size, &inner))
         return damaged_at(reader->bag, extent, &inner, err);
     return SB_OK;
 }
 
 enum sb_code sb_bag_load(struct sb_bag_reader *reader, const struct sb_extent *extent, void *data,
-                         size_t room, size_t *size, struct sb_error *err)
+                         size_t capacity, size_t *size, struct sb_error *err)
 {
     *size = 0;
     if (extent->size == 0)
         return SB_OK;
     if (reader->bag->shards[extent->shard].zstd)
-        return load_zstd(reader, extent, data, room, size, err);
-    if ((uint64_t)extent->size > room)
+        return load_zstd(reader, extent, data, capacity, size, err);
+    if ((uint64_t)extent->size > capacity)
         return too_large(err);
     *size = (size_t)extent->size;
     return sb_bag_read(reader, extent->shard, extent->offset, data, *size, err);

@@ -93,7 +93,7 @@ enum sb_code sb_record_block_size(struct sb_record_block *block, size_t i, int64
     return code;
 }
 
-enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size_t room,
+enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size_t capacity,
                                    const void **data, size_t *size, struct sb_error *err)
 {
     const struct sb_extent *extent = &block->extents[i];
@@ -103,7 +103,7 @@ enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size
     *size = 0;
     if (extent->size == 0)
         return SB_OK;
-    if (!block->zstd && (uint64_t)extent->size > room)
+    if (!block->zstd && (uint64_t)extent->size > capacity)
         return SB_LIMIT;
     code = read_stored(block, err);
     if (code)
@@ -114,14 +114,15 @@ enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size
         return SB_OK;
     }
     sb_buf_clear(&block->record);
-    if (sb_buf_reserve(&block->record, room))
+    if (sb_buf_reserve(&block->record, capacity))
         return sb_fail_memory(err);
     *data = block->record.data;
-    code = block->read ? sb_bag_decode(block->reader, extent->shard, stored_at(block, i),
-                                       (size_t)extent->size, block->record.data, room, size, err)
-                       : SB_DAMAGED;
+    code = block->read
+               ? sb_bag_decode(block->reader, extent->shard, stored_at(block, i),
+                               (size_t)extent->size, block->record.data, capacity, size, err)
+               : SB_DAMAGED;
     /* Read by itself, it is told with its place. */
     if (code == SB_DAMAGED)
-        code = sb_bag_load(block->reader, extent, block->record.data, room, size, err);
+        code = sb_bag_load(block->reader, extent, block->record.data, capacity, size, err);
     return code;
 }

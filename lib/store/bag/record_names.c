@@ -15,7 +15,7 @@ struct sb_record_names {
     int64_t first, step; /* of the records that are named, among all */
 
     /* By a format: what stands before the number and behind it. */
-    struct sb_buf before, behind;
+    struct sb_buf before, after;
     bool zeros, left;
     int width;
 
@@ -44,7 +44,7 @@ void sb_record_names_free(struct sb_record_names *names)
     sb_bag_reader_free(names->reader);
     sb_bag_free(names->keys);
     sb_buf_release(&names->before);
-    sb_buf_release(&names->behind);
+    sb_buf_release(&names->after);
     free(names);
 }
 
@@ -85,7 +85,7 @@ static enum sb_code parse_format(struct sb_record_names *names, const char *form
         return sb_fail_memory(err);
     at = *at ? take_number(at, names) : NULL;
     if (at) {
-        at = take_text(at, &names->behind);
+        at = take_text(at, &names->after);
         if (!at)
             return sb_fail_memory(err);
     }
@@ -161,11 +161,11 @@ static enum sb_code add_number(const struct sb_record_names *names, uint64_t num
 static enum sb_code format_name(const struct sb_record_names *names, int64_t number,
                                 struct sb_buf *out, struct sb_error *err)
 {
-    const struct sb_buf *before = &names->before, *behind = &names->behind;
+    const struct sb_buf *before = &names->before, *after = &names->after;
 
     if ((before->size > 0 && sb_buf_set(out, before->data, before->size)) ||
         add_number(names, (uint64_t)number, out) ||
-        (behind->size > 0 && sb_buf_add(out, behind->data, behind->size)))
+        (after->size > 0 && sb_buf_add(out, after->data, after->size)))
         return sb_fail_memory(err);
     return SB_OK;
 }

@@ -142,18 +142,20 @@ static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell
 }
 
 static enum sb_code decode(void *context, const struct sb_stored_cell *cell, const void *stored,
-                           void *data, size_t room, size_t *size, struct sb_error *err)
+                           void *data, size_t capacity, size_t *size, struct sb_error *err)
 {
     struct reading *reading = context;
     const struct sb_extent *extent = &cell->extent;
     enum sb_code code;
 
     if (!stored)
-        return sb_bag_window_load(&reading->window, reading->reader, extent, data, room, size, err);
-    code = sb_bag_decode(reading->reader, extent->shard, stored, (size_t)extent->size, data, room,
-                         size, err);
+        return sb_bag_window_load(&reading->window, reading->reader, extent, data, capacity, size,
+                                  err);
+    code = sb_bag_decode(reading->reader, extent->shard, stored, (size_t)extent->size, data,
+                         capacity, size, err);
     /* Once more by itself, which tells the place of what is wrong. */
-    return code == SB_DAMAGED ? sb_bag_load(reading->reader, extent, data, room, size, err) : code;
+    return code == SB_DAMAGED ? sb_bag_load(reading->reader, extent, data, capacity, size, err)
+                              : code;
 }
 
 static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size,

@@ -56,7 +56,7 @@ static enum sb_code look(struct sb_bag_window *window, struct sb_bag_reader *rea
 }
 
 enum sb_code sb_bag_window_load(struct sb_bag_window *window, struct sb_bag_reader *reader,
-                                const struct sb_extent *extent, void *data, size_t room,
+                                const struct sb_extent *extent, void *data, size_t capacity,
                                 size_t *size, struct sb_error *err)
 {
     size_t stored_size = (size_t)extent->size;
@@ -64,13 +64,13 @@ enum sb_code sb_bag_window_load(struct sb_bag_window *window, struct sb_bag_read
     enum sb_code code;
 
     if (extent->size == 0 || extent->size > (int64_t)LOAD_MAX)
-        return sb_bag_load(reader, extent, data, room, size, err);
+        return sb_bag_load(reader, extent, data, capacity, size, err);
     code = look(window, reader, extent, stored_size, &stored, err);
     if (!code)
-        code = sb_bag_decode(reader, extent->shard, stored, stored_size, data, room, size, err);
+        code = sb_bag_decode(reader, extent->shard, stored, stored_size, data, capacity, size, err);
     /* Once more by itself: a file that was cut still has what stands before, and what is damaged is
      * told with its place. */
-    return code == SB_DAMAGED ? sb_bag_load(reader, extent, data, room, size, err) : code;
+    return code == SB_DAMAGED ? sb_bag_load(reader, extent, data, capacity, size, err) : code;
 }
 
 enum sb_code sb_bag_window_size(struct sb_bag_window *window, struct sb_bag_reader *reader,

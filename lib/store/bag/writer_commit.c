@@ -228,7 +228,7 @@ enum sb_code sb_bag_give_names(struct sb_bag_writer *writer, struct sb_error *er
     bool ignored = false;
 
     if (writer->pattern.is_set)
-        code = sb_bag_tell_others(writer, err);
+        code = sb_bag_report_others(writer, err);
     if (code)
         return code;
     if (writer->pattern.is_set)

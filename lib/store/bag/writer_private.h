@@ -97,12 +97,12 @@ enum sb_code sb_bag_remove_left_over(int directory, const char *name,
 enum sb_code sb_bag_remove_one(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
                                struct sb_error *err) SB_CHECKED;
 
-/* bag/writer_standing.c: SB_EXISTS unless force; removes what killed runs left. */
+/* bag/writer_existing.c: SB_EXISTS unless force; removes what killed runs left. */
 enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 
 /* Tells of shards of a set with another number of them. */
-enum sb_code sb_bag_tell_others(const struct sb_bag_writer *writer,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_report_others(const struct sb_bag_writer *writer,
+                                  struct sb_error *err) SB_CHECKED;
 
 /* bag/writer_shards.c: temporary files, their limits when `limits`. */
 enum sb_code sb_bag_create(struct sb_bag_writer *writer, uint32_t shard, bool limits, int *fd,

@@ -100,7 +100,7 @@ static enum sb_code end_shard(struct sb_bag_writer *writer, int64_t first, int64
 }
 
 /* Is there room for one more shard? */
-static enum sb_code check_room(const struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code check_shard_limit(const struct sb_bag_writer *writer, struct sb_error *err)
 {
     uint32_t most = writer->shards ? writer->shards : SB_SPEC_SHARDS_MAX;
 
@@ -119,7 +119,7 @@ static enum sb_code end_grown(struct sb_bag_writer *writer, struct sb_error *err
 
 enum sb_code sb_bag_next_shard(struct sb_bag_writer *writer, struct sb_error *err)
 {
-    enum sb_code code = check_room(writer, err);
+    enum sb_code code = check_shard_limit(writer, err);
 
     if (code == SB_OK)
         code = end_grown(writer, err);
@@ -134,7 +134,7 @@ enum sb_code sb_bag_carry_over(struct sb_bag_writer *writer, struct sb_error *er
 {
     int64_t start = writer->shard_bytes, size = writer->record_bytes;
     int next = -1;
-    enum sb_code code = check_room(writer, err);
+    enum sb_code code = check_shard_limit(writer, err);
 
     if (code == SB_OK)
         code = sb_outbuf_flush(&writer->out, err);

@@ -251,7 +251,7 @@ static enum sb_code look(struct beside_reader *reader, const struct sb_cell *cel
 }
 
 static enum sb_code decode(void *context, const struct sb_stored_cell *cell, const void *stored,
-                           void *data, size_t room, size_t *size, struct sb_error *err)
+                           void *data, size_t capacity, size_t *size, struct sb_error *err)
 {
     struct beside_reader *reader = context;
     struct sb_error why;
@@ -261,12 +261,12 @@ static enum sb_code decode(void *context, const struct sb_stored_cell *cell, con
     (void)stored;
     if (code)
         return code;
-    if (found.header > room)
+    if (found.header > capacity)
         return err->code = SB_LIMIT;
     if (found.header > 0)
         memcpy(data, reader->row.header.data, found.header);
     code = found.ops->decode(found.bag, &found.cell, NULL, (char *)data + found.header,
-                             room - found.header, size, &why);
+                             capacity - found.header, size, &why);
     if (code)
         return fail(&reader->beside->columns[cell->cell.column], &why, err);
     *size += found.header;
@@ -344,7 +344,7 @@ static enum sb_code take_beginning(void *context, const void *data, size_t size,
                                    struct sb_error *err)
 {
     struct beginning *beginning = context;
-    size_t room = sizeof(beginning->bytes) - beginning->size, part = size < room ? size : room;
+    size_t space = sizeof(beginning->bytes) - beginning->size, part = size < space ? size : space;
 
     memcpy(beginning->bytes + beginning->size, data, part);
     beginning->size += part;

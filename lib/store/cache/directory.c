@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum sb_code add(struct sb_cache *cache, size_t *room, size_t dir, const char *path,
+static enum sb_code add(struct sb_cache *cache, size_t *capacity, size_t dir, const char *path,
                         const char *name, int64_t number, struct sb_error *err)
 {
     struct sb_cache_file file = {.dir = dir, .number = number};
 
     if (cache->segment_count >= SB_CACHE_NOWHERE / 2)
         return sb_fail(err, SB_LIMIT, "%s: has too many segments", path);
-    if (sb_grow(&cache->segments, room, cache->segment_count, sizeof(file), err))
+    if (sb_grow(&cache->segments, capacity, cache->segment_count, sizeof(file), err))
         return err->code;
     if (asprintf(&file.path, "%s/%s", path, name) < 0)
         return sb_fail_memory(err);
@@ -36,7 +36,7 @@ static int compare(const void *a, const void *b)
 enum sb_code sb_cache_list_segments(struct sb_cache *cache, size_t dir, struct sb_error *err)
 {
     uint32_t first = cache->segment_count;
-    size_t room = cache->segment_count;
+    size_t capacity = cache->segment_count;
     struct dirent *entry;
     enum sb_code code = SB_OK;
     int64_t number;
@@ -57,7 +57,7 @@ enum sb_code sb_cache_list_segments(struct sb_cache *cache, size_t dir, struct s
         code = sb_fail_errno(err, errno, "%s", path);
     while (!code && (errno = 0, entry = readdir(stream))) {
         if (sb_cache_segment_number(entry->d_name, &number))
-            code = add(cache, &room, dir, path, entry->d_name, number, err);
+            code = add(cache, &capacity, dir, path, entry->d_name, number, err);
     }
     if (!code && errno)
         code = sb_fail_errno(err, errno, "%s", path);

@@ -17,7 +17,7 @@ struct sb_key_table {
     struct sb_cache_reader *reader;
     struct sb_hash_key seed;
     struct entry *entries;
-    size_t room; /* a power of two, of which at least a third stays free */
+    size_t capacity; /* a power of two, of which at least a third stays free */
 };
 
 static uint64_t hash_of(const struct sb_key_table *table, const struct sb_row_key *key)
@@ -28,10 +28,10 @@ static uint64_t hash_of(const struct sb_key_table *table, const struct sb_row_ke
 static void add(struct sb_key_table *table, const struct sb_cache_row *row)
 {
     uint64_t hash = hash_of(table, &row->key);
-    size_t at = hash & (table->room - 1);
+    size_t at = hash & (table->capacity - 1);
 
     while (table->entries[at].segment != SB_CACHE_NOWHERE)
-        at = (at + 1) & (table->room - 1);
+        at = (at + 1) & (table->capacity - 1);
     table->entries[at] = (struct entry){.hash = (uint32_t)(hash >> 32),
                                         .segment = row->place.segment,
                                         .row = (uint32_t)row->place.row};
@@ -53,15 +53,15 @@ static enum sb_code check_rows(struct sb_cache *cache, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code make_room(struct sb_key_table *table, int64_t keys, struct sb_error *err)
+static enum sb_code allocate(struct sb_key_table *table, int64_t keys, struct sb_error *err)
 {
-    table->room = 16;
-    while (table->room - table->room / 3 <= (uint64_t)keys)
-        table->room *= 2;
-    table->entries = reallocarray(NULL, table->room, sizeof(*table->entries));
+    table->capacity = 16;
+    while (table->capacity - table->capacity / 3 <= (uint64_t)keys)
+        table->capacity *= 2;
+    table->entries = reallocarray(NULL, table->capacity, sizeof(*table->entries));
     if (!table->entries)
         return sb_fail_memory(err);
-    for (size_t i = 0; i < table->room; i++)
+    for (size_t i = 0; i < table->capacity; i++)
         table->entries[i].segment = SB_CACHE_NOWHERE;
     return SB_OK;
 }
@@ -75,7 +75,7 @@ static enum sb_code fill(struct sb_key_table *table, struct sb_error *err)
     if (!code)
         code = sb_cache_count(table->cache, &rows, &keys, err);
     if (!code)
-        code = make_room(table, keys, err);
+        code = allocate(table, keys, err);
     if (code)
         return code;
     left = keys;
@@ -136,7 +136,7 @@ static bool find(struct sb_key_table *table, const struct sb_row_key *key,
                  struct sb_cache_place *place)
 {
     uint64_t hash = hash_of(table, key);
-    size_t at = hash & (table->room - 1);
+    size_t at = hash & (table->capacity - 1);
     const struct entry *entry = &table->entries[at];
     bool same = false;
 
@@ -145,7 +145,7 @@ static bool find(struct sb_key_table *table, const struct sb_row_key *key,
             return false;
         if (same)
             break;
-        at = (at + 1) & (table->room - 1);
+        at = (at + 1) & (table->capacity - 1);
     }
     *place = (struct sb_cache_place){.segment = entry->segment, .row = entry->row};
     return true;

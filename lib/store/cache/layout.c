@@ -166,14 +166,14 @@ static bool are_numbered(const struct sb_cache_layout *layout)
 }
 
 /* JSON that is none says nothing. */
-static enum sb_code ask_schema(sqlite3 *db, const struct sb_buf *text, bool *list,
-                               struct sb_error *err)
+static enum sb_code query_schema(sqlite3 *db, const struct sb_buf *text, bool *list,
+                                 struct sb_error *err)
 {
-    static const char ask[] = "SELECT json_extract(?1, '$.output_structure') = 'list'";
+    static const char query[] = "SELECT json_extract(?1, '$.output_structure') = 'list'";
     sqlite3_stmt *statement = NULL;
     int result;
 
-    if (sb_database_prepare(db, &statement, ask, err))
+    if (sb_database_prepare(db, &statement, query, err))
         return err->code;
     result = sqlite3_bind_text(statement, 1, text->data, (int)text->size, SQLITE_STATIC);
     if (result == SQLITE_OK)
@@ -197,13 +197,13 @@ static enum sb_code is_list(const char *dir, bool *list, struct sb_error *err)
     }
     code = sb_database_open_private(&db, dir, err);
     if (!code)
-        code = ask_schema(db, &text, list, err);
+        code = query_schema(db, &text, list, err);
     sb_database_close(db);
     sb_buf_release(&text);
     return code;
 }
 
-static enum sb_code tell_structure(const struct sb_arrow *arrow, const char *dir, bool named,
+static enum sb_code find_structure(const struct sb_arrow *arrow, const char *dir, bool named,
                                    struct sb_cache_layout *layout, struct sb_error *err)
 {
     bool list;
@@ -247,7 +247,7 @@ enum sb_code sb_cache_layout_make(const struct sb_arrow *arrow, const char *dir,
             !(single == 1 && is_there(&columns, BLOB));
     code = read_fields(&columns, named, layout, err);
     if (!code)
-        code = tell_structure(arrow, dir, named, layout, err);
+        code = find_structure(arrow, dir, named, layout, err);
 out:
     free(columns.taken);
     return code;

@@ -258,19 +258,19 @@ enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment, struct s
     struct sb_cache_file *file = &cache->segments[segment];
     size_t size = strlen(file->path);
     const char *text = err->text;
-    bool told;
+    bool reported;
 
     if (err->code == SB_NOMEM || err->code == SB_INTERRUPT || err->code == SB_LIMIT ||
         (err->code == SB_SYSTEM && (err->sys_errno == EMFILE || err->sys_errno == ENFILE)))
         return err->code;
     (void)pthread_mutex_lock(&cache->lock);
-    told = file->state == CACHE_DAMAGED;
+    reported = file->state == CACHE_DAMAGED;
     file->state = CACHE_DAMAGED;
     file->rows = 0;
     (void)pthread_mutex_unlock(&cache->lock);
     if (strncmp(text, file->path, size) == 0 && strncmp(text + size, ": ", 2) == 0)
         text += size + 2;
-    if (!told)
+    if (!reported)
         sb_report(cache->notify, SB_PROBLEM, "damaged", file->path, "%s; left out", text);
     return SB_END;
 }

@@ -35,14 +35,14 @@ void sb_row_parts_release(struct sb_row_parts *row)
 
 /* Files */
 
-static enum sb_code make_room(struct sb_row_parts *row, struct sb_error *err)
+static enum sb_code grow(struct sb_row_parts *row, struct sb_error *err)
 {
-    size_t room = row->room, same = room;
+    size_t capacity = row->capacity, same = capacity;
 
-    if (sb_grow(&row->parts, &room, row->count, sizeof(*row->parts), err) ||
+    if (sb_grow(&row->parts, &capacity, row->count, sizeof(*row->parts), err) ||
         sb_grow(&row->fields, &same, row->count, sizeof(*row->fields), err))
         return err->code;
-    return sb_grow(&row->numbers, &row->room, row->count, sizeof(*row->numbers), err);
+    return sb_grow(&row->numbers, &row->capacity, row->count, sizeof(*row->numbers), err);
 }
 
 enum sb_code sb_row_parts_begin(struct sb_row_parts *row, const struct sb_array_name *name,
@@ -55,7 +55,7 @@ enum sb_code sb_row_parts_begin(struct sb_row_parts *row, const struct sb_array_
                        "%.*s: has more than %d arrays, which is all that a key "
                        "can have; put them into directories of their own",
                        (int)name->item_size, name->item, SB_CACHE_FIELDS_MOST);
-    code = make_room(row, err);
+    code = grow(row, err);
     if (code)
         return code;
     row->begin = sb_spool_size(&row->bytes);

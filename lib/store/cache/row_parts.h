@@ -20,7 +20,7 @@ struct sb_row_parts {
     int64_t begin;         /* of the present file in them */
     struct sb_buf names;
     struct sb_row_part *parts;
-    size_t count, room;
+    size_t count, capacity;
     struct sb_cache_field *fields; /* of the form, */
     size_t *numbers;               /* and which parts they are */
     struct sb_buf head;            /* of a .npy */

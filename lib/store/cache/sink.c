@@ -67,8 +67,8 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 }
 
 /* Events of the turn are of the batch, and those of the end are told at once. */
-static enum sb_code tell_spoiled(const struct cache_sink *cache, struct sb_batch *batch,
-                                 struct sb_error *err)
+static enum sb_code report_spoiled(const struct cache_sink *cache, struct sb_batch *batch,
+                                   struct sb_error *err)
 {
     static const char text[] = "is left out, for not all of it can be used";
 
@@ -106,7 +106,7 @@ static enum sb_code end_row(struct cache_sink *cache, struct sb_batch *batch, st
     enum sb_code code = SB_OK;
 
     if (cache->open && cache->spoiled)
-        code = tell_spoiled(cache, batch, err);
+        code = report_spoiled(cache, batch, err);
     else if (cache->open)
         code = write_row(cache, err);
     cache->dropped += cache->open && cache->spoiled;

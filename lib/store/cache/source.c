@@ -71,7 +71,7 @@ static size_t part_count(const struct cache_source *source)
 }
 
 /* What a part of a row is; false: nothing that is given out. */
-static bool tell_part(const struct cache_source *source, size_t number, struct part *part)
+static bool choose_part(const struct cache_source *source, size_t number, struct part *part)
 {
     bool second = source->raw && number % 2 == 1;
     const struct sb_cache_field *field;
@@ -192,7 +192,7 @@ static enum sb_code next_live_row(struct cache_source *source, struct sb_error *
     return code;
 }
 
-static void tell_left_out(const struct cache_source *source, const char *why)
+static void report_left_out(const struct cache_source *source, const char *why)
 {
     size_t size = source->key.size < KEY_SHOWN ? source->key.size : KEY_SHOWN;
 
@@ -207,7 +207,7 @@ static enum sb_code check_row(const struct cache_source *source, struct sb_error
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; !code && i < part_count(source); i++) {
-        if (tell_part(source, i, &part))
+        if (choose_part(source, i, &part))
             code = read_part(source->reader, source->row.place, &part, err);
     }
     return code;
@@ -225,9 +225,9 @@ static enum sb_code next_row(struct cache_source *source, struct sb_error *err)
         if (code && code != SB_DAMAGED)
             return code;
         if (code)
-            tell_left_out(source, err->text);
+            report_left_out(source, err->text);
         else if (source->segment.field_count == 0)
-            tell_left_out(source, "has no arrays, so that no file stands for it");
+            report_left_out(source, "has no arrays, so that no file stands for it");
         else
             return SB_OK;
         source->next_part = part_count(source);
@@ -240,7 +240,7 @@ static enum sb_code next_part(struct cache_source *source, struct part *part, st
 
     while (!code) {
         while (source->next_part < part_count(source)) {
-            if (tell_part(source, source->next_part++, part))
+            if (choose_part(source, source->next_part++, part))
                 return SB_OK;
         }
         code = next_row(source, err);
@@ -261,7 +261,7 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
             return code;
         code = make_member(source, &part, member, err);
         if (code == SB_DAMAGED)
-            tell_left_out(source, err->text);
+            report_left_out(source, err->text);
     } while (code == SB_DAMAGED);
     return code;
 }
@@ -343,14 +343,14 @@ static enum sb_code copy_values(struct cache_loader *loader, const struct sb_mem
     return SB_OK;
 }
 
-static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data, size_t room,
-                         struct sb_events *events, struct sb_error *err)
+static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data,
+                         size_t capacity, struct sb_events *events, struct sb_error *err)
 {
     struct cache_loader *loader = (struct cache_loader *)base;
     const struct sb_buf *header = &loader->header;
     struct part part = {0};
 
-    if (member->entry.size > (int64_t)room)
+    if (member->entry.size > (int64_t)capacity)
         return SB_LIMIT;
     if (find_part(loader, member, &part, err))
         return judge(member, events, err);

@@ -27,7 +27,7 @@ struct cache_table {
     unsigned finds;                /* so far */
     struct sb_key_table *keys;     /* NULL: as long as they are few */
     struct sb_cache_place *places; /* of keys that are looked up at a time */
-    size_t room;
+    size_t capacity;
 };
 
 struct cache_reader {
@@ -149,13 +149,13 @@ static enum sb_code need_places(struct cache_table *table, size_t count, struct 
 {
     struct sb_cache_place *places;
 
-    if (count <= table->room)
+    if (count <= table->capacity)
         return SB_OK;
     places = reallocarray(table->places, count, sizeof(*places));
     if (!places)
         return sb_fail_memory(err);
     table->places = places;
-    table->room = count;
+    table->capacity = count;
     return SB_OK;
 }
 
@@ -315,7 +315,7 @@ static enum sb_code look(struct cache_reader *reader, const struct sb_cell *cell
 /* Bytes are copied before they are looked at a last time: whoever has them would not see that they
  * are no longer there. */
 static enum sb_code decode(void *context, const struct sb_stored_cell *cell, const void *stored,
-                           void *data, size_t room, size_t *size, struct sb_error *err)
+                           void *data, size_t capacity, size_t *size, struct sb_error *err)
 {
     struct cache_reader *reader = context;
     struct sb_cache_value value;
@@ -324,7 +324,8 @@ static enum sb_code decode(void *context, const struct sb_stored_cell *cell, con
     (void)stored;
     if (look(reader, &cell->cell, true, &value, &head, err))
         return err->code;
-    if (value.array.data_size > (int64_t)room || head > room - (size_t)value.array.data_size) {
+    if (value.array.data_size > (int64_t)capacity ||
+        head > capacity - (size_t)value.array.data_size) {
         err->code = SB_LIMIT;
         return SB_LIMIT;
     }
@@ -402,8 +403,8 @@ static const struct sb_measure of_keys[] = {
     {"keys", false}, {"rows", false}, {"bytes", true}, {"superseded", true}, {"stored", true}};
 
 /* The row's own key is gone by then. */
-static void tell_damage(const struct measuring *measuring, struct sb_cache_reader *reader,
-                        struct sb_cache_place place, const char *what)
+static void report_damage(const struct measuring *measuring, struct sb_cache_reader *reader,
+                          struct sb_cache_place place, const char *what)
 {
     struct sb_row_key key;
     struct sb_error ignored;
@@ -431,7 +432,7 @@ static enum sb_code measure_row(const struct measuring *measuring, struct sb_cac
             continue;
         code = sb_cache_describe(reader, row->place, i, &value, err);
         if (code == SB_DAMAGED) {
-            tell_damage(measuring, reader, row->place, err->text);
+            report_damage(measuring, reader, row->place, err->text);
             continue;
         }
         if (code)

@@ -238,7 +238,7 @@ static enum sb_code begin_index(struct sb_cache_writer *writer, struct sb_error 
     struct sb_buf path = {0};
     enum sb_code code;
 
-    if (writer->standing) {
+    if (writer->existing) {
         code = sb_temp_file(&writer->index_fd, writer->path, err);
     } else {
         code = sb_cache_join(&path, writer->work.data, "index.pkl", err);
@@ -315,7 +315,7 @@ static void undo(struct sb_cache_writer *writer)
 
     if (writer->done)
         return;
-    if (writer->standing)
+    if (writer->existing)
         remove_segments(writer);
     else if (writer->made) /* What is left the next run removes. */
         (void)!sb_cache_remove_all(writer->work.data, &ignored);

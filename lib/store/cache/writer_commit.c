@@ -68,7 +68,7 @@ static enum sb_code rename_segments(struct sb_cache_writer *writer, struct sb_er
 }
 
 /* Once index.pkl is there nothing is undone, whatever fails: it names the segments. */
-static enum sb_code commit_standing(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code commit_existing(struct sb_cache_writer *writer, struct sb_error *err)
 {
     enum sb_code code = write_schema(writer, err);
 
@@ -169,7 +169,7 @@ static enum sb_code commit_new(struct sb_cache_writer *writer, struct sb_error *
     return code ? code : take_place(writer, err);
 }
 
-static void tell_foreign(const struct sb_cache_writer *writer)
+static void report_foreign(const struct sb_cache_writer *writer)
 {
     if (writer->counts.foreign_keys > 0)
         sb_report(writer->options.notify, SB_WARNING, "key", writer->name,
@@ -184,6 +184,6 @@ enum sb_code sb_cache_writer_commit(struct sb_cache_writer *writer, struct sb_er
 
     if (code)
         return code;
-    tell_foreign(writer);
-    return writer->standing ? commit_standing(writer, err) : commit_new(writer, err);
+    report_foreign(writer);
+    return writer->existing ? commit_existing(writer, err) : commit_new(writer, err);
 }

@@ -27,7 +27,7 @@ enum sb_code sb_cache_join(struct sb_buf *out, const char *directory, const char
 enum sb_code sb_cache_new_segment_name(const struct sb_cache_writer *writer, int64_t segment,
                                        bool final, struct sb_buf *out, struct sb_error *err)
 {
-    const char *end = final || !writer->standing ? "" : SB_CACHE_TEMPORARY;
+    const char *end = final || !writer->existing ? "" : SB_CACHE_TEMPORARY;
 
     sb_buf_clear(out);
     if (sb_buf_add_format(out, "%s/segments/segment_%06" PRId64 ".arrow%s", writer->work.data,
@@ -254,9 +254,9 @@ static enum sb_code look(struct sb_cache_writer *writer, struct sb_error *err)
     if (!S_ISDIR(st.st_mode) || (!sb_is_cache(writer->path) && !is_empty_cache(writer)))
         return sb_fail(err, SB_EXISTS, "%s: is there, and no cache; choose another name",
                        writer->name);
-    writer->standing = options->append;
+    writer->existing = options->append;
     writer->replaces = !options->append;
-    return writer->standing ? SB_OK : sb_cache_vet(writer, err);
+    return writer->existing ? SB_OK : sb_cache_vet(writer, err);
 }
 
 /* Adding to one */
@@ -284,7 +284,8 @@ static enum sb_code take_segment(void *context, const char *directory, const cha
         return remove_leftover(NULL, directory, name, err);
     if (number == INT64_MAX)
         return sb_fail(err, SB_LIMIT, "%s/%s: has the last number that there is", directory, name);
-    if (sb_grow(&writer->numbers, &writer->number_room, writer->number_count, sizeof(number), err))
+    if (sb_grow(&writer->numbers, &writer->number_capacity, writer->number_count, sizeof(number),
+                err))
         return err->code;
     writer->numbers[writer->number_count++] = number;
     if (number >= writer->base)
@@ -377,7 +378,7 @@ enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer, struct sb_e
         code = look(writer, err);
     if (code)
         return code;
-    if (!writer->standing)
+    if (!writer->existing)
         return make_work(writer, err);
     if (sb_buf_add_text(&writer->work, writer->path))
         return sb_fail_memory(err);

@@ -32,13 +32,13 @@ struct sb_cache_writer {
     char *path;        /* without links */
     const char *title; /* the last component of path */
     struct sb_out_lock lock;
-    bool standing;      /* it is added to */
+    bool existing;      /* it is added to */
     bool replaces;      /* something is there that is replaced */
     struct sb_buf work; /* the directory that is written in */
     bool made;          /* which was made, and is removed unless the commit renames it */
 
     int64_t *numbers; /* of the segments that stand, increasing */
-    size_t number_count, number_room;
+    size_t number_count, number_capacity;
     int64_t base;    /* number of the first new segment */
     int64_t written; /* new segments, finished */
     int64_t renamed; /* of these, that have their own names */

@@ -139,7 +139,7 @@ static enum sb_code step_gunzip(struct sb_codec *codec, struct sb_codec_io *io,
                                 struct sb_error *err)
 {
     z_stream *z = &codec->as.z;
-    unsigned in = step_size(io->in_size), out = step_size(io->room);
+    unsigned in = step_size(io->in_size), out = step_size(io->capacity);
     bool fresh;
     int result;
 
@@ -195,7 +195,7 @@ static enum sb_code begin_gzip(struct sb_codec *codec, int64_t size, struct sb_e
 static enum sb_code step_gzip(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
 {
     z_stream *z = &codec->as.z;
-    unsigned in = step_size(io->in_size), out = step_size(io->room);
+    unsigned in = step_size(io->in_size), out = step_size(io->capacity);
     bool last = io->end && in == io->in_size;
     int result;
 
@@ -243,7 +243,7 @@ static enum sb_code step_bunzip2(struct sb_codec *codec, struct sb_codec_io *io,
                                  struct sb_error *err)
 {
     bz_stream *bz = &codec->as.bz;
-    unsigned in = step_size(io->in_size), out = step_size(io->room);
+    unsigned in = step_size(io->in_size), out = step_size(io->capacity);
     int result;
 
     if (!codec->inside && io->in_size > 0 && restart_bunzip2(codec, err))
@@ -288,7 +288,7 @@ static enum sb_code begin_bzip2(struct sb_codec *codec, int64_t size, struct sb_
 static enum sb_code step_bzip2(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
 {
     bz_stream *bz = &codec->as.bz;
-    unsigned in = step_size(io->in_size), out = step_size(io->room);
+    unsigned in = step_size(io->in_size), out = step_size(io->capacity);
     bool last = io->end && in == io->in_size;
     int result;
 
@@ -384,10 +384,10 @@ static lzma_ret run_xz(struct sb_codec *codec, struct sb_codec_io *io)
     xz->next_in = (const uint8_t *)io->in;
     xz->avail_in = io->in_size;
     xz->next_out = (uint8_t *)io->out;
-    xz->avail_out = io->room;
+    xz->avail_out = io->capacity;
     result = lzma_code(xz, io->end ? LZMA_FINISH : LZMA_RUN);
     took(io, io->in_size - xz->avail_in);
-    io->made = io->room - xz->avail_out;
+    io->made = io->capacity - xz->avail_out;
     return result;
 }
 
@@ -398,7 +398,7 @@ static enum sb_code step_unxz(struct sb_codec *codec, struct sb_codec_io *io, st
     if (io->in_size == 0 && !io->end)
         return SB_OK;
     result = run_xz(codec, io);
-    io->more = result == LZMA_OK && (io->end || io->made == io->room);
+    io->more = result == LZMA_OK && (io->end || io->made == io->capacity);
     if (result == LZMA_OK || result == LZMA_STREAM_END || (result == LZMA_BUF_ERROR && !io->end))
         return SB_OK;
     return xz_failure(codec, result, err);
@@ -454,7 +454,7 @@ static enum sb_code step_unzstd(struct sb_codec *codec, struct sb_codec_io *io,
                                 struct sb_error *err)
 {
     ZSTD_inBuffer in = {io->in, io->in_size, 0};
-    ZSTD_outBuffer out = {io->out, io->room, 0};
+    ZSTD_outBuffer out = {io->out, io->capacity, 0};
     size_t result;
 
     /* A call behind the end of a frame would begin another. */
@@ -500,7 +500,7 @@ static enum sb_code step_zstd(struct sb_codec *codec, struct sb_codec_io *io, st
 {
     bool last = io->end && io->in_size == 0;
     ZSTD_inBuffer in = {io->in, io->in_size, 0};
-    ZSTD_outBuffer out = {io->out, io->room, 0};
+    ZSTD_outBuffer out = {io->out, io->capacity, 0};
     size_t result =
         ZSTD_compressStream2(codec->as.zc, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
 
@@ -550,13 +550,13 @@ static enum sb_code step_lz4(struct sb_codec *codec, struct sb_codec_io *io, str
 
     io->more = true;
     if (!codec->ready) {
-        result = LZ4F_compressBegin(codec->as.lz4, io->out, io->room, &preferences);
+        result = LZ4F_compressBegin(codec->as.lz4, io->out, io->capacity, &preferences);
         codec->ready = true;
     } else if (in > 0) {
-        result = LZ4F_compressUpdate(codec->as.lz4, io->out, io->room, io->in, in, NULL);
+        result = LZ4F_compressUpdate(codec->as.lz4, io->out, io->capacity, io->in, in, NULL);
         took(io, in);
     } else {
-        result = io->end ? LZ4F_compressEnd(codec->as.lz4, io->out, io->room, NULL) : 0;
+        result = io->end ? LZ4F_compressEnd(codec->as.lz4, io->out, io->capacity, NULL) : 0;
         io->more = false;
     }
     if (LZ4F_isError(result))

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 /* The least room of a step. */
-#define SB_CODEC_ROOM ((size_t)257 << 10)
+#define SB_CODEC_CAPACITY ((size_t)257 << 10)
 
 struct sb_codec;
 
@@ -29,7 +29,7 @@ struct sb_codec_io {
     size_t in_size;
     bool end; /* nothing will come behind them */
     char *out;
-    size_t room;
+    size_t capacity;
     size_t made; /* of room; set by each step */
     bool more;   /* set by each step: another one is needed even if nothing waits */
 };

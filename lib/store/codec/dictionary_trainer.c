@@ -32,7 +32,7 @@ struct sb_trainer {
     size_t used;
     size_t *sizes;
     size_t count;
-    size_t room;
+    size_t capacity;
 };
 
 enum sb_code sb_trainer_new(struct sb_trainer **out, int64_t dictionary_size, struct sb_error *err)
@@ -104,7 +104,7 @@ static bool is_wanted(struct sb_trainer *trainer)
 
 static enum sb_code keep(struct sb_trainer *trainer, size_t size, struct sb_error *err)
 {
-    if (sb_grow(&trainer->sizes, &trainer->room, trainer->count, sizeof(*trainer->sizes), err))
+    if (sb_grow(&trainer->sizes, &trainer->capacity, trainer->count, sizeof(*trainer->sizes), err))
         return err->code;
     trainer->sizes[trainer->count++] = size;
     trainer->used += size;
@@ -122,8 +122,8 @@ static enum sb_code add_to_beginning(void *context, const void *data, size_t siz
                                      struct sb_error *err)
 {
     struct beginning *beginning = context;
-    size_t room = RECORD_MOST - beginning->size;
-    size_t part = size < room ? size : room;
+    size_t space = RECORD_MOST - beginning->size;
+    size_t part = size < space ? size : space;
 
     memcpy(beginning->data + beginning->size, data, part);
     beginning->size += part;

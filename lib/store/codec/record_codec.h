@@ -58,7 +58,7 @@ enum sb_code sb_frame_size(const void *frame, size_t size, int64_t stored, int64
 
 /* The whole record into `data`. SB_LIMIT, without text: it has more than `room` bytes. */
 enum sb_code sb_decode(struct sb_decoder *decoder, const void *frame, size_t frame_size, void *data,
-                       size_t room, size_t *size, struct sb_error *err) SB_CHECKED;
+                       size_t capacity, size_t *size, struct sb_error *err) SB_CHECKED;
 
 /* The same, in pieces: begin, then the frame piece by piece; each block that comes out is fed to
  * `each`. */

@@ -161,7 +161,7 @@ static enum sb_code too_large(struct sb_error *err)
 }
 
 enum sb_code sb_decode(struct sb_decoder *decoder, const void *frame, size_t frame_size, void *data,
-                       size_t room, size_t *size, struct sb_error *err)
+                       size_t capacity, size_t *size, struct sb_error *err)
 {
     int64_t content;
     size_t result;
@@ -172,9 +172,9 @@ enum sb_code sb_decode(struct sb_decoder *decoder, const void *frame, size_t fra
     if (sb_frame_size(frame, frame_size, (int64_t)frame_size, &content, err) ||
         check_frame(frame, frame_size, err))
         return err->code;
-    if (content > 0 && (uint64_t)content > room)
+    if (content > 0 && (uint64_t)content > capacity)
         return too_large(err);
-    result = ZSTD_decompressDCtx(decoder->zstd, data, room, frame, frame_size);
+    result = ZSTD_decompressDCtx(decoder->zstd, data, capacity, frame, frame_size);
     if (!ZSTD_isError(result)) {
         *size = result;
         return SB_OK;

@@ -66,19 +66,19 @@ static enum sb_code prepare(struct sb_encoder *encoder, size_t kind, struct sb_e
 {
     const struct sb_dictionary *dictionary = encoder->dictionary;
     const void *bytes = dictionary ? dictionary->bytes.data : NULL;
-    size_t size = dictionary ? dictionary->bytes.size : 0, room;
+    size_t size = dictionary ? dictionary->bytes.size : 0, needed;
     struct prepared *prepared = &encoder->prepared[kind];
     ZSTD_compressionParameters parameters;
 
     if (prepared->dictionary)
         return SB_OK;
     parameters = ZSTD_getCParams(encoder->level, size > 0 ? 0 : sizes[kind], size);
-    room = ZSTD_estimateCDictSize_advanced(size, parameters, ZSTD_dlm_byCopy);
-    prepared->space = malloc(room);
+    needed = ZSTD_estimateCDictSize_advanced(size, parameters, ZSTD_dlm_byCopy);
+    prepared->space = malloc(needed);
     if (!prepared->space)
         return sb_fail_memory(err);
-    prepared->dictionary = ZSTD_initStaticCDict(prepared->space, room, bytes, size, ZSTD_dlm_byCopy,
-                                                ZSTD_dct_auto, parameters);
+    prepared->dictionary = ZSTD_initStaticCDict(prepared->space, needed, bytes, size,
+                                                ZSTD_dlm_byCopy, ZSTD_dct_auto, parameters);
     return prepared->dictionary ? SB_OK : sb_fail(err, SB_FORMAT, "the dictionary is damaged");
 }
 
@@ -134,7 +134,7 @@ void sb_encoder_free(struct sb_encoder *encoder)
     free(encoder);
 }
 
-static enum sb_code encode_whole(struct sb_encoder *encoder, void *out, size_t *room,
+static enum sb_code encode_whole(struct sb_encoder *encoder, void *out, size_t *out_size,
                                  const void *record, size_t size, struct sb_error *err)
 {
     const struct sb_dictionary *dictionary = encoder->dictionary;
@@ -145,16 +145,16 @@ static enum sb_code encode_whole(struct sb_encoder *encoder, void *out, size_t *
             kind++;
         if (prepare(encoder, kind, err))
             return err->code;
-        result = ZSTD_compress_usingCDict(encoder->zstd, out, *room, record, size,
+        result = ZSTD_compress_usingCDict(encoder->zstd, out, *out_size, record, size,
                                           encoder->prepared[kind].dictionary);
     } else {
-        result = ZSTD_compress_usingDict(encoder->zstd, out, *room, record, size,
+        result = ZSTD_compress_usingDict(encoder->zstd, out, *out_size, record, size,
                                          dictionary ? dictionary->bytes.data : NULL,
                                          dictionary_size, encoder->level);
     }
     if (ZSTD_isError(result))
         return encoding_failed(result, err);
-    *room = result;
+    *out_size = result;
     return SB_OK;
 }
 

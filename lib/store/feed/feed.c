@@ -94,27 +94,27 @@ void sb_feed_free(struct sb_feed *feed)
     }
 }
 
-static size_t take_held(struct sb_feed *feed, void *data, size_t room)
+static size_t take_held(struct sb_feed *feed, void *data, size_t capacity)
 {
     size_t size = feed->held_size - feed->held_used;
 
-    if (size > room)
-        size = room;
+    if (size > capacity)
+        size = capacity;
     memcpy(data, feed->held + feed->held_used, size);
     feed->held_used += size;
     return size;
 }
 
-enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t room, size_t *got,
+enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity, size_t *got,
                           struct sb_error *err)
 {
     enum sb_code code;
 
     if (feed->held_used < feed->held_size) {
-        *got = take_held(feed, data, room);
+        *got = take_held(feed, data, capacity);
         return SB_OK;
     }
-    code = feed->ops->fill(feed, data, room, got, err);
+    code = feed->ops->fill(feed, data, capacity, got, err);
     if (code)
         return code;
     feed->out += (int64_t)*got;
@@ -136,16 +136,16 @@ bool sb_feed_filters(const struct sb_feed *feed)
     return feed->from != NULL;
 }
 
-enum sb_code sb_feed_drain(struct sb_feed *feed, const char *data, size_t size, char *room,
-                           size_t room_size, struct sb_error *err)
+enum sb_code sb_feed_drain(struct sb_feed *feed, const char *data, size_t size, char *buffer,
+                           size_t capacity, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
     while (!code) {
         if (!sb_tar_all_zeros(data, size))
             atomic_store(&feed->watch->junk, true);
-        data = room;
-        code = sb_feed_fill(feed, room, room_size, &size, err);
+        data = buffer;
+        code = sb_feed_fill(feed, buffer, capacity, &size, err);
     }
     return code == SB_END ? SB_OK : code;
 }

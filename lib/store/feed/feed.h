@@ -38,7 +38,7 @@ void sb_feed_free(struct sb_feed *feed); /* NULL is allowed */
  * data is cut short or wrong; *got, which the caller sets to 0 before, then counts the
  * bytes that came before that. SB_LIMIT: more than max_size.
  */
-enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t room, size_t *got,
+enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity, size_t *got,
                           struct sb_error *err) SB_CHECKED;
 
 /* Passes over what can be passed over without reading: at most size, 0 where nothing can. */

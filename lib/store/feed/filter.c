@@ -17,10 +17,10 @@ struct filter_feed {
     const char *block; /* what is left of the last block that came out */
     size_t block_size;
     int64_t given;        /* bytes that went in */
-    size_t room_size;     /* of them, what is in room */
+    size_t buffer_size;   /* of them, what is in buffer */
     enum sb_code in_code; /* why the last ones did not come; SB_OK: they did */
     struct sb_error in_err;
-    char room[SB_FEED_ROOM];
+    char buffer[SB_FEED_BUFFER];
 };
 
 static const struct {
@@ -43,7 +43,7 @@ static la_ssize_t give_input(struct archive *archive, void *context, const void 
     size_t got = 0;
 
     feed->in_code =
-        sb_feed_fill(feed->base.from, feed->room, sizeof(feed->room), &got, &feed->in_err);
+        sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got, &feed->in_err);
     if (feed->in_code == SB_END) {
         feed->in_code = SB_OK;
         got = 0;
@@ -53,8 +53,8 @@ static la_ssize_t give_input(struct archive *archive, void *context, const void 
         return -1;
     }
     feed->given += (int64_t)got;
-    feed->room_size = got;
-    *data = feed->room;
+    feed->buffer_size = got;
+    *data = feed->buffer;
     return (la_ssize_t)got;
 }
 
@@ -111,14 +111,15 @@ static enum sb_code open_filter(struct filter_feed *feed, struct sb_error *err)
 static enum sb_code finish(struct filter_feed *feed, struct sb_error *err)
 {
     int64_t left = feed->given - archive_filter_bytes(feed->archive, -1);
-    const char *rest = feed->room;
+    const char *rest = feed->buffer;
     enum sb_code code;
 
     feed->at_end = true;
-    if (left < 0 || left > (int64_t)feed->room_size)
+    if (left < 0 || left > (int64_t)feed->buffer_size)
         left = 0;
-    rest += feed->room_size - (size_t)left;
-    code = sb_feed_drain(feed->base.from, rest, (size_t)left, feed->room, sizeof(feed->room), err);
+    rest += feed->buffer_size - (size_t)left;
+    code =
+        sb_feed_drain(feed->base.from, rest, (size_t)left, feed->buffer, sizeof(feed->buffer), err);
     return code ? code : SB_END;
 }
 
@@ -141,7 +142,7 @@ static enum sb_code next_block(struct filter_feed *feed, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code fill_filter(struct sb_feed *base, void *data, size_t room, size_t *got,
+static enum sb_code fill_filter(struct sb_feed *base, void *data, size_t capacity, size_t *got,
                                 struct sb_error *err)
 {
     struct filter_feed *feed = (struct filter_feed *)base;
@@ -153,7 +154,7 @@ static enum sb_code fill_filter(struct sb_feed *base, void *data, size_t room, s
         code = next_block(feed, err);
     if (code)
         return code;
-    *got = feed->block_size < room ? feed->block_size : room;
+    *got = feed->block_size < capacity ? feed->block_size : capacity;
     memcpy(data, feed->block, *got);
     feed->block += *got;
     feed->block_size -= *got;

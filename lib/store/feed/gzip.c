@@ -11,7 +11,7 @@ struct gzip_feed {
     bool begun;  /* a member, that is not at its end yet */
     bool any;    /* one came to its end */
     bool at_end; /* of the last member */
-    char room[SB_FEED_ROOM];
+    char buffer[SB_FEED_BUFFER];
 };
 
 static enum sb_code take_input(struct gzip_feed *feed, struct sb_error *err)
@@ -21,12 +21,12 @@ static enum sb_code take_input(struct gzip_feed *feed, struct sb_error *err)
 
     if (feed->stream.avail_in > 0)
         return SB_OK;
-    code = sb_feed_fill(feed->base.from, feed->room, sizeof(feed->room), &got, err);
+    code = sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got, err);
     if (code == SB_END && feed->begun)
         return sb_fail(err, SB_DAMAGED, "%s: its gzip data is cut short", feed->base.name);
     if (code)
         return code;
-    feed->stream.next_in = (Bytef *)feed->room;
+    feed->stream.next_in = (Bytef *)feed->buffer;
     feed->stream.avail_in = (uInt)got;
     return SB_OK;
 }
@@ -41,7 +41,7 @@ static enum sb_code begin_member(struct gzip_feed *feed, struct sb_error *err)
 
     if (feed->any && *feed->stream.next_in != 0x1f) {
         code = sb_feed_drain(feed->base.from, (const char *)feed->stream.next_in,
-                             feed->stream.avail_in, feed->room, sizeof(feed->room), err);
+                             feed->stream.avail_in, feed->buffer, sizeof(feed->buffer), err);
         feed->at_end = true;
         return code ? code : SB_END;
     }
@@ -66,11 +66,11 @@ static enum sb_code inflate_some(struct gzip_feed *feed, struct sb_error *err)
                    feed->stream.msg ? feed->stream.msg : "unknown error");
 }
 
-static enum sb_code fill_gzip(struct sb_feed *base, void *data, size_t room, size_t *got,
+static enum sb_code fill_gzip(struct sb_feed *base, void *data, size_t capacity, size_t *got,
                               struct sb_error *err)
 {
     struct gzip_feed *feed = (struct gzip_feed *)base;
-    uInt wanted = room < SB_FEED_ROOM ? (uInt)room : (uInt)SB_FEED_ROOM;
+    uInt wanted = capacity < SB_FEED_BUFFER ? (uInt)capacity : (uInt)SB_FEED_BUFFER;
     enum sb_code code = feed->at_end ? SB_END : SB_OK;
 
     feed->stream.next_out = data;

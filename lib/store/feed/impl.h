@@ -6,10 +6,10 @@
 
 #include "store/feed/feed.h"
 
-#define SB_FEED_ROOM ((size_t)256 << 10) /* what a filter takes from below at once */
+#define SB_FEED_BUFFER ((size_t)256 << 10) /* what a filter takes from below at once */
 
 struct sb_feed_ops {
-    enum sb_code (*fill)(struct sb_feed *feed, void *data, size_t room, size_t *got,
+    enum sb_code (*fill)(struct sb_feed *feed, void *data, size_t capacity, size_t *got,
                          struct sb_error *err);
     int64_t (*skip)(struct sb_feed *feed, int64_t size); /* may be NULL */
     void (*free)(struct sb_feed *feed);                  /* not of what is below */
@@ -37,7 +37,7 @@ enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_
                             struct sb_error *err) SB_CHECKED;
 
 /* Reads to the end, and notes in the watch whether there was anything but zeros, in data too. */
-enum sb_code sb_feed_drain(struct sb_feed *feed, const char *data, size_t size, char *room,
-                           size_t room_size, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_feed_drain(struct sb_feed *feed, const char *data, size_t size, char *buffer,
+                           size_t capacity, struct sb_error *err) SB_CHECKED;
 
 #endif

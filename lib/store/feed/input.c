@@ -40,7 +40,7 @@ static enum sb_code wait_for_bytes(struct input_feed *feed, unsigned *tries, str
     return ready > 0 ? SB_OK : sb_fail_errno(err, errno, "%s", feed->base.name);
 }
 
-static enum sb_code read_stream(struct input_feed *feed, void *data, size_t room, size_t *got,
+static enum sb_code read_stream(struct input_feed *feed, void *data, size_t capacity, size_t *got,
                                 struct sb_error *err)
 {
     unsigned tries = 0;
@@ -51,7 +51,7 @@ static enum sb_code read_stream(struct input_feed *feed, void *data, size_t room
 
         if (code)
             return code;
-        size = read(feed->input->pipe->fd, data, sb_throttle_piece(room));
+        size = read(feed->input->pipe->fd, data, sb_throttle_piece(capacity));
         if (size >= 0) {
             sb_throttle_read(size);
             *got = (size_t)size;
@@ -62,43 +62,43 @@ static enum sb_code read_stream(struct input_feed *feed, void *data, size_t room
     }
 }
 
-static enum sb_code read_file(struct input_feed *feed, void *data, size_t room, size_t *got,
+static enum sb_code read_file(struct input_feed *feed, void *data, size_t capacity, size_t *got,
                               struct sb_error *err)
 {
-    size_t size = feed->step < room ? feed->step : room;
+    size_t size = feed->step < capacity ? feed->step : capacity;
     enum sb_code code = sb_file_read(feed->input->file, data, size, feed->offset, got, err);
 
     if (code)
         return code;
     feed->offset += (int64_t)*got;
-    if (feed->step < room)
+    if (feed->step < capacity)
         feed->step *= 2;
     return *got > 0 ? SB_OK : SB_END;
 }
 
-static size_t take_head(struct input_feed *feed, void *data, size_t room)
+static size_t take_head(struct input_feed *feed, void *data, size_t capacity)
 {
     size_t size = feed->input->head.size - feed->head_used;
 
-    if (size > room)
-        size = room;
+    if (size > capacity)
+        size = capacity;
     memcpy(data, feed->input->head.data + feed->head_used, size);
     feed->head_used += size;
     return size;
 }
 
-static enum sb_code fill_input(struct sb_feed *base, void *data, size_t room, size_t *got,
+static enum sb_code fill_input(struct sb_feed *base, void *data, size_t capacity, size_t *got,
                                struct sb_error *err)
 {
     struct input_feed *feed = (struct input_feed *)base;
     enum sb_code code = SB_OK;
 
     if (!feed->input->pipe)
-        code = read_file(feed, data, room, got, err);
+        code = read_file(feed, data, capacity, got, err);
     else if (feed->head_used < feed->input->head.size)
-        *got = take_head(feed, data, room);
+        *got = take_head(feed, data, capacity);
     else
-        code = read_stream(feed, data, room, got, err);
+        code = read_stream(feed, data, capacity, got, err);
     if (!code)
         atomic_fetch_add_explicit(&base->watch->taken, (int64_t)*got, memory_order_relaxed);
     return code;

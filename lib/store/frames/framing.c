@@ -62,7 +62,7 @@ bool sb_framing_has_names(enum sb_framing framing)
     return framing == SB_FRAMING_JSONL || framing == SB_FRAMING_BATCH || framing == SB_FRAMING_TAR;
 }
 
-bool sb_framing_tells_size(enum sb_framing framing)
+bool sb_framing_has_size(enum sb_framing framing)
 {
     switch (framing) {
     case SB_FRAMING_NONE:
@@ -225,7 +225,7 @@ static enum sb_code add_tar(struct sb_framer *framer, struct sb_buf *out,
 enum sb_code sb_framer_begin(struct sb_framer *framer, const struct sb_framed *record,
                              struct sb_buf *out, struct sb_error *err)
 {
-    framer->size = sb_framing_tells_size(framer->framing) ? record->size : -1;
+    framer->size = sb_framing_has_size(framer->framing) ? record->size : -1;
     framer->left = framer->size;
     framer->crc = 0;
     framer->base64 = (struct sb_base64){0};

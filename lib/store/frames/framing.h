@@ -96,6 +96,6 @@ enum sb_filter_kind sb_framing_filter(const char *path);
 bool sb_framing_has_names(enum sb_framing framing);
 
 /* Must the size of a record be known before its bytes? */
-bool sb_framing_tells_size(enum sb_framing framing);
+bool sb_framing_has_size(enum sb_framing framing);
 
 #endif

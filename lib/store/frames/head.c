@@ -126,7 +126,7 @@ static bool parse_size(const char *text, int64_t *size)
 }
 
 /* What the writer of the frames could not give out. */
-static void tell_answer(const struct sb_frame_reader *reader, const char *word)
+static void report_answer(const struct sb_frame_reader *reader, const char *word)
 {
     if (strcmp(word, "missing") == 0)
         sb_report(reader->notify, SB_PROBLEM, "missing", reader->name.data,
@@ -156,7 +156,7 @@ static enum sb_code head_of_batch(struct sb_frame_reader *reader, struct sb_erro
             return SB_OK;
         if (strcmp(space + 1, "missing") != 0 && strcmp(space + 1, "damaged") != 0)
             return sb_frame_damaged(reader, "has no size behind its name", err);
-        tell_answer(reader, space + 1);
+        report_answer(reader, space + 1);
         reader->begin = reader->in.position;
     }
 }

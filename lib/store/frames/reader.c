@@ -116,7 +116,7 @@ static int64_t size_of(const struct sb_frame_reader *reader)
     }
 }
 
-static void tell_junk(const struct sb_frame_reader *reader)
+static void report_junk(const struct sb_frame_reader *reader)
 {
     if (sb_flow_junk(reader->in.flow))
         sb_report(reader->notify, SB_PROBLEM, "damaged", NULL,
@@ -148,7 +148,7 @@ enum sb_code sb_frame_reader_next(struct sb_frame_reader *reader, struct sb_fram
         return say_again(reader, err);
     code = begin_record(reader, err);
     if (code == SB_END)
-        tell_junk(reader);
+        report_junk(reader);
     if (code)
         return break_off(reader, code, err);
     *frame = (struct sb_frame){

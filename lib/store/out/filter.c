@@ -67,7 +67,7 @@ static void run_codec(struct sb_outfilter *filter, const struct block *block, bo
                              .in_size = block->size,
                              .end = end,
                              .out = filter->out,
-                             .room = SB_CODEC_ROOM};
+                             .capacity = SB_CODEC_CAPACITY};
     struct sb_error error;
     enum sb_code code;
 
@@ -120,7 +120,7 @@ static void *run_thread(void *argument)
 
 static enum sb_code make_blocks(struct sb_outfilter *filter, struct sb_error *err)
 {
-    filter->out = malloc(SB_CODEC_ROOM);
+    filter->out = malloc(SB_CODEC_CAPACITY);
     if (!filter->out)
         return sb_fail_memory(err);
     for (size_t i = 0; i < BLOCKS; i++) {
@@ -202,8 +202,8 @@ enum sb_code sb_outfilter_write(struct sb_outfilter *filter, const void *data, s
 
     while (code == SB_OK && size > 0) {
         struct block *block = &filter->blocks[filter->pushed % BLOCKS];
-        size_t room = BLOCK_BYTES - block->size;
-        size_t part = size < room ? size : room;
+        size_t space = BLOCK_BYTES - block->size;
+        size_t part = size < space ? size : space;
 
         memcpy(block->data + block->size, from, part);
         block->size += part;

@@ -36,7 +36,7 @@ struct samples {
     struct sb_buf name;        /* of that sample: files begin with it; or it is a file of its own */
     struct sb_buf text;        /* of their paths, one after the other */
     struct sample_file *files; /* in order of name */
-    size_t file_count, room;
+    size_t file_count, capacity;
 };
 
 static struct samples *of(const struct sb_table *table)
@@ -210,7 +210,7 @@ static enum sb_code add_file(struct samples *samples, const struct sb_entry *ent
 {
     struct sb_error ignored;
 
-    if (sb_grow(&samples->files, &samples->room, samples->file_count, sizeof(*samples->files),
+    if (sb_grow(&samples->files, &samples->capacity, samples->file_count, sizeof(*samples->files),
                 &ignored))
         return SB_NOMEM;
     samples->files[samples->file_count++] = (struct sample_file){

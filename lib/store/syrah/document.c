@@ -30,7 +30,8 @@ static int64_t frame_of_all(const struct sb_syrah_written *arrays, size_t count)
     return size;
 }
 
-int64_t sb_syrah_document_room(const struct sb_syrah_written *arrays, size_t count, int64_t limit)
+int64_t sb_syrah_document_capacity(const struct sb_syrah_written *arrays, size_t count,
+                                   int64_t limit)
 {
     int64_t left = limit - frame_of_all(arrays, count);
 

@@ -24,7 +24,7 @@ struct sb_syrah {
     struct sb_syrah_columns *columns;
     uint32_t *by_name; /* numbers of arrays, by their names */
     uint32_t count;
-    size_t room;
+    size_t capacity;
 };
 
 /* From document and document_size: items, arrays, columns, by_name, count. */

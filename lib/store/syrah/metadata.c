@@ -124,16 +124,16 @@ static enum sb_code check_elements(const struct sb_syrah *syrah, const char *arr
                    array, word);
 }
 
-static enum sb_code make_room(struct sb_syrah *syrah, struct sb_error *err)
+static enum sb_code grow(struct sb_syrah *syrah, struct sb_error *err)
 {
-    size_t room = syrah->room;
+    size_t capacity = syrah->capacity;
 
     if (syrah->count >= SB_SYRAH_ARRAYS_MOST)
         return sb_fail(err, SB_FORMAT, "%s: has more than %d arrays", syrah->file->name,
                        SB_SYRAH_ARRAYS_MOST);
-    if (sb_grow(&syrah->arrays, &room, syrah->count, sizeof(*syrah->arrays), err))
+    if (sb_grow(&syrah->arrays, &capacity, syrah->count, sizeof(*syrah->arrays), err))
         return err->code;
-    return sb_grow(&syrah->columns, &syrah->room, syrah->count, sizeof(*syrah->columns), err);
+    return sb_grow(&syrah->columns, &syrah->capacity, syrah->count, sizeof(*syrah->columns), err);
 }
 
 /* Items are those of the first array, and every array must have as many. */
@@ -161,7 +161,7 @@ static enum sb_code add_array(struct sb_syrah *syrah, char *array, bson_iter_t *
     if (!code)
         code = check_count(syrah, array, (int64_t)(found.size_bytes / sizeof(int64_t)), err);
     if (!code)
-        code = make_room(syrah, err);
+        code = grow(syrah, err);
     if (code) {
         free(array);
         return code;

@@ -197,7 +197,7 @@ static enum sb_code make_header(struct syrah_reader *reader, const struct sb_sto
 }
 
 static enum sb_code decode(void *context, const struct sb_stored_cell *cell, const void *stored,
-                           void *data, size_t room, size_t *size, struct sb_error *err)
+                           void *data, size_t capacity, size_t *size, struct sb_error *err)
 {
     struct syrah_reader *reader = context;
     size_t header, stored_size = (size_t)cell->extent.size;
@@ -205,7 +205,7 @@ static enum sb_code decode(void *context, const struct sb_stored_cell *cell, con
     if (make_header(reader, cell, &header, err))
         return err->code;
     *size = header + stored_size;
-    if (*size > room)
+    if (*size > capacity)
         return err->code = SB_LIMIT;
     if (header > 0)
         memcpy(data, reader->row.header.data, header);

@@ -22,7 +22,7 @@ struct sb_syrah_writer {
     int64_t end; /* of the data, in the file that is made */
     struct sb_syrah_written *arrays;
     size_t array_count;
-    size_t array_room;
+    size_t array_capacity;
     uint32_t *by_name; /* numbers of arrays, once the first item is complete */
     struct sb_syrah_waiting waiting;
     int64_t items;
@@ -176,8 +176,8 @@ static enum sb_code add_array(struct sb_syrah_writer *writer, const char *name, 
                        sb_syrah_writer_name(writer), SB_SYRAH_ARRAYS_MOST);
     if (!sb_is_utf8(name, size) || memchr(name, '\0', size))
         return sb_fail(err, SB_INVALID, "array '%.*s': its name is no UTF-8 text", (int)size, name);
-    if (sb_grow(&writer->arrays, &writer->array_room, writer->array_count, sizeof(*writer->arrays),
-                err))
+    if (sb_grow(&writer->arrays, &writer->array_capacity, writer->array_count,
+                sizeof(*writer->arrays), err))
         return err->code;
     copy = strndup(name, size);
     if (!copy)
@@ -280,7 +280,8 @@ static enum sb_code check_first(struct sb_syrah_writer *writer, struct sb_error 
         return code;
     if (writer->array_count == 0)
         return sb_fail(err, SB_INVALID, "has no arrays");
-    writer->most_items = sb_syrah_document_room(writer->arrays, writer->array_count, writer->limit);
+    writer->most_items =
+        sb_syrah_document_capacity(writer->arrays, writer->array_count, writer->limit);
     return sb_syrah_waiting_begin(&writer->waiting, writer->array_count, err);
 }
 

@@ -187,9 +187,9 @@ static bool put_name(struct header *header)
     return true;
 }
 
-static void put_cut(char *field, size_t room, struct text text)
+static void put_cut(char *field, size_t capacity, struct text text)
 {
-    memcpy(field, text.data, text.size < room ? text.size : room);
+    memcpy(field, text.data, text.size < capacity ? text.size : capacity);
 }
 
 /* The fields, and which records must say what they cannot. */

@@ -57,7 +57,7 @@ static bool next_extension(const char *header, size_t size, size_t *at, char *ty
 {
     while (size >= SB_TAR_BLOCK && *at <= size - SB_TAR_BLOCK) {
         const char *block = header + *at;
-        size_t room = size - *at - SB_TAR_BLOCK;
+        size_t space = size - *at - SB_TAR_BLOCK;
 
         *at += SB_TAR_BLOCK;
         *type = block[TYPE];
@@ -65,7 +65,7 @@ static bool next_extension(const char *header, size_t size, size_t *at, char *ty
             continue;
         *body = block + SB_TAR_BLOCK;
         *length = body_size(block);
-        if (*length > room)
+        if (*length > space)
             return false;
         *at += (*length + SB_TAR_BLOCK - 1) / SB_TAR_BLOCK * SB_TAR_BLOCK;
         return true;

@@ -97,9 +97,9 @@ static bool sum_is_right(const struct header *header)
     return octal(header->sum, sizeof(header->sum)) == (int64_t)sum;
 }
 
-static enum sb_code keep_text(struct sb_buf *out, const char *text, size_t room)
+static enum sb_code keep_text(struct sb_buf *out, const char *text, size_t capacity)
 {
-    return sb_buf_set(out, text, strnlen(text, room));
+    return sb_buf_set(out, text, strnlen(text, capacity));
 }
 
 static enum sb_code header_name(struct scan *scan, const struct header *header)

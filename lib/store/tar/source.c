@@ -207,7 +207,7 @@ static void warn(struct tar_source *source)
                   "its header is damaged: %s", text ? text : "a part of it cannot be understood");
 }
 
-static void tell_strayed(struct tar_source *source)
+static void report_strayed(struct tar_source *source)
 {
     if (source->strayed == 0)
         return;
@@ -294,7 +294,7 @@ static enum sb_code finish(struct tar_source *source, struct sb_error *err)
     if (tail)
         zero_blocks = sb_tar_zero_blocks(tail, (size_t)(end - source->header_at));
     source->ended = true;
-    tell_strayed(source);
+    report_strayed(source);
     code = read_rest(source, &more, err);
     if (!code && more && end == (int64_t)zero_blocks * SB_TAR_BLOCK)
         code = sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
@@ -679,7 +679,7 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     default:
         return refuse(source, err);
     }
-    tell_strayed(source);
+    report_strayed(source);
     if (result == ARCHIVE_WARN)
         warn(source);
     if (!is_usable(source))

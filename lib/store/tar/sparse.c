@@ -43,11 +43,11 @@ static void thin_out(struct sb_tar_map *map)
     }
 }
 
-static enum sb_code make_room(struct sb_tar_map *map, struct sb_error *err)
+static enum sb_code grow(struct sb_tar_map *map, struct sb_error *err)
 {
     if (map->count == EXTENTS_MOST)
         thin_out(map);
-    return sb_grow(&map->extents, &map->room, map->count, sizeof(*map->extents), err);
+    return sb_grow(&map->extents, &map->capacity, map->count, sizeof(*map->extents), err);
 }
 
 enum sb_code sb_tar_map_add(void *context, const void *data, size_t size, struct sb_error *err)
@@ -57,7 +57,7 @@ enum sb_code sb_tar_map_add(void *context, const void *data, size_t size, struct
     if (map->least == 0)
         map->least = SB_HOLE_LEAST;
     if (data) {
-        if (make_room(map, err))
+        if (grow(map, err))
             return err->code;
         append(map, map->size, (int64_t)size);
     }
@@ -71,7 +71,7 @@ enum sb_code sb_tar_map_write(struct sb_tar_map *map, struct sb_buf *out, struct
     size_t start = out->size;
     bool failed;
 
-    if (make_room(map, err))
+    if (grow(map, err))
         return err->code;
     if (map->count == 0 || end_of(&map->extents[map->count - 1]) < map->size)
         map->extents[map->count++] = (struct sb_extent){.offset = map->size};

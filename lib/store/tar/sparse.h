@@ -16,7 +16,7 @@
 struct sb_tar_map {
     struct sb_extent *extents; /* in order; the last may be empty, where the file ends */
     size_t count;
-    size_t room;
+    size_t capacity;
     int64_t size;   /* of the file, holes and all, so far */
     int64_t stored; /* of these, in extents */
     int64_t least;  /* smaller holes are data */

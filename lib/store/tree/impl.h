@@ -13,7 +13,7 @@ struct sb_tree {
     struct sb_tree_options options;
     struct sb_tree_level **levels; /* directories whose contents are being walked */
     size_t depth;
-    size_t room;
+    size_t capacity;
     struct sb_tree_ahead *ahead; /* NULL: everything is done when the walk comes to it */
     bool entered;                /* the innermost level is new to it */
     struct sb_buf name;          /* of the current item */

@@ -18,7 +18,7 @@ struct sb_names {
     struct sb_buf arena;
     struct sb_names_key *keys;
     size_t count;
-    size_t room;
+    size_t capacity;
     size_t most; /* bytes of names: SB_LIMIT beyond; 0: 4 GiB */
 };
 

@@ -61,8 +61,8 @@ void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member)
     }
 }
 
-static enum sb_code tell(const struct sb_member *member, enum sb_level level, const char *kind,
-                         const char *text, struct sb_events *events, struct sb_error *err)
+static enum sb_code report(const struct sb_member *member, enum sb_level level, const char *kind,
+                           const char *text, struct sb_events *events, struct sb_error *err)
 {
     return sb_events_add(events, level, kind, member->disk_path, text, err);
 }
@@ -71,7 +71,7 @@ static enum sb_code tell(const struct sb_member *member, enum sb_level level, co
 static enum sb_code leave_out(const struct sb_member *member, const char *kind, const char *text,
                               struct sb_events *events, struct sb_error *err)
 {
-    enum sb_code code = tell(member, SB_PROBLEM, kind, text, events, err);
+    enum sb_code code = report(member, SB_PROBLEM, kind, text, events, err);
 
     return code ? code : SB_END;
 }
@@ -144,7 +144,7 @@ static enum sb_code leave_out_self(const struct sb_member *member, struct sb_eve
                                    struct sb_error *err)
 {
     enum sb_code code =
-        tell(member, SB_WARNING, "self", "is the archive itself; left out", events, err);
+        report(member, SB_WARNING, "self", "is the archive itself; left out", events, err);
 
     return code ? code : SB_END;
 }
@@ -243,7 +243,7 @@ static bool has_hole(const struct opened *file)
 }
 
 static enum sb_code load_file(struct sb_member *member, const struct opened *file, char *data,
-                              size_t room, bool sparse, struct sb_events *events,
+                              size_t capacity, bool sparse, struct sb_events *events,
                               struct sb_error *err)
 {
     size_t expected = (size_t)member->entry.size, got;
@@ -252,21 +252,21 @@ static enum sb_code load_file(struct sb_member *member, const struct opened *fil
 
     if (sparse && has_hole(file))
         member->has |= SB_KEEPS_SPARSE;
-    if (member->entry.size >= (int64_t)room || (member->has & SB_KEEPS_SPARSE))
+    if (member->entry.size >= (int64_t)capacity || (member->has & SB_KEEPS_SPARSE))
         return SB_LIMIT;
     /* One byte more than expected, to notice growth. */
     failed = read_up_to(file->fd, data, expected + 1, expected, &got);
     if (failed)
         return leave_out_errno(member, failed, events, err);
     if (got != expected)
-        code = tell(member, SB_PROBLEM, "changed", got > expected ? grew : shrank, events, err);
+        code = report(member, SB_PROBLEM, "changed", got > expected ? grew : shrank, events, err);
     if (got < expected)
         member->entry.size = (int64_t)got;
     return code;
 }
 
 static enum sb_code load_link(const struct sb_tree_read *how, struct sb_member *member, char *data,
-                              size_t room, struct sb_events *events, struct sb_error *err)
+                              size_t capacity, struct sb_events *events, struct sb_error *err)
 {
     char target[PATH_MAX];
     struct stat st;
@@ -282,24 +282,25 @@ static enum sb_code load_link(const struct sb_tree_read *how, struct sb_member *
         return leave_out_errno(member, errno, events, err);
     sb_tree_metadata(member, &st);
     member->entry.size = size;
-    if ((size_t)size > room)
+    if ((size_t)size > capacity)
         return SB_LIMIT;
     memcpy(data, target, (size_t)size);
     return SB_OK;
 }
 
 enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *member, char *data,
-                          size_t room, bool sparse, struct sb_events *events, struct sb_error *err)
+                          size_t capacity, bool sparse, struct sb_events *events,
+                          struct sb_error *err)
 {
     struct opened file;
     enum sb_code code;
 
     if (member->entry.type == SB_LINK)
-        return load_link(how, member, data, room, events, err);
+        return load_link(how, member, data, capacity, events, err);
     code = open_file(how, member, &file, events, err);
     if (code)
         return code;
-    code = load_file(member, &file, data, room, sparse, events, err);
+    code = load_file(member, &file, data, capacity, sparse, events, err);
     sb_close_kept(file.fd, &file.st);
     return code;
 }
@@ -347,9 +348,9 @@ static enum sb_code feed(struct sb_member *member, const struct opened *file, ch
     if (code)
         return code;
     if (done < size)
-        return tell(member, SB_PROBLEM, "changed", shrank, events, err);
+        return report(member, SB_PROBLEM, "changed", shrank, events, err);
     if (read(file->fd, &more, 1) > 0)
-        return tell(member, SB_PROBLEM, "changed", grew, events, err);
+        return report(member, SB_PROBLEM, "changed", grew, events, err);
     return SB_OK;
 }
 

@@ -45,7 +45,7 @@ static void count_file(struct sb_tree_sink *sink, const struct sb_entry *entry, 
     counts->files++;
     sb_count_up(&counts->bytes, entry->size > 0 ? entry->size : 0);
     counts->unchecked += !recoded && !(entry->has & SB_HAS_CRC);
-    sb_tree_tell_written(sink, entry);
+    sb_tree_report_written(sink, entry);
 }
 
 static enum sb_code take_root(struct sb_tree_sink *sink, const struct sb_entry *entry,
@@ -111,11 +111,11 @@ static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb
     if (!code && !missing && !S_ISDIR(st.st_mode))
         code = sb_fail(err, SB_EXISTS, "exists already, and is not a directory");
     if (code && code != SB_NOENT)
-        return sb_tree_tell_write_failure(sink, entry->path, err) ? err->code : SB_END;
+        return sb_tree_report_write_failure(sink, entry->path, err) ? err->code : SB_END;
     if (!missing)
         return SB_END;
     sink->base.counts.dirs++;
-    sb_tree_tell_written(sink, entry);
+    sb_tree_report_written(sink, entry);
     return SB_OK;
 }
 
@@ -134,7 +134,7 @@ static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_memb
     }
     if (!(item->mark & SB_TREE_OURS) && sink->target.fd >= 0 &&
         sb_tree_decide(&sink->job, &sink->walk, entry, &decision, err)) {
-        if (sb_tree_tell_write_failure(sink, entry->path, err) || note_failure(sink, entry, err))
+        if (sb_tree_report_write_failure(sink, entry->path, err) || note_failure(sink, entry, err))
             return err->code;
         return SB_END;
     }

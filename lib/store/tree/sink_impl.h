@@ -28,9 +28,9 @@ struct sb_tree_sink {
 };
 
 /* Says why a member was not written; SB_OK unless that ends the work. */
-enum sb_code sb_tree_tell_write_failure(const struct sb_tree_sink *sink, const char *name,
-                                        struct sb_error *err) SB_CHECKED;
-void sb_tree_tell_written(const struct sb_tree_sink *sink, const struct sb_entry *entry);
+enum sb_code sb_tree_report_write_failure(const struct sb_tree_sink *sink, const char *name,
+                                          struct sb_error *err) SB_CHECKED;
+void sb_tree_report_written(const struct sb_tree_sink *sink, const struct sb_entry *entry);
 
 /* tree/sink_make.c. All are for the calling thread; what fails is told. */
 

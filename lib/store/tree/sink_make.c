@@ -7,8 +7,8 @@
 /* Metadata that a directory can be given. */
 #define KNOWN (SB_HAS_MODE | SB_HAS_MTIME | SB_HAS_UID | SB_HAS_GID)
 
-static enum sb_code tell_failure(const struct sb_tree_sink *sink, const char *kind,
-                                 const char *name, struct sb_error *err)
+static enum sb_code report_failure(const struct sb_tree_sink *sink, const char *kind,
+                                   const char *name, struct sb_error *err)
 {
     struct sb_error cause = *err;
 
@@ -18,13 +18,13 @@ static enum sb_code tell_failure(const struct sb_tree_sink *sink, const char *ki
     return SB_OK;
 }
 
-enum sb_code sb_tree_tell_write_failure(const struct sb_tree_sink *sink, const char *name,
-                                        struct sb_error *err)
+enum sb_code sb_tree_report_write_failure(const struct sb_tree_sink *sink, const char *name,
+                                          struct sb_error *err)
 {
-    return tell_failure(sink, err->code == SB_EXISTS ? "exists" : "write", name, err);
+    return report_failure(sink, err->code == SB_EXISTS ? "exists" : "write", name, err);
 }
 
-void sb_tree_tell_written(const struct sb_tree_sink *sink, const struct sb_entry *entry)
+void sb_tree_report_written(const struct sb_tree_sink *sink, const struct sb_entry *entry)
 {
     if (sink->options.written)
         sink->options.written(sink->options.context, entry->path, entry->path_size);
@@ -57,9 +57,9 @@ static enum sb_code note_directory(void *context, const struct sb_entry *entry, 
     bool closed;
 
     if (code)
-        return sb_tree_tell_write_failure(sink, entry->path, err);
+        return sb_tree_report_write_failure(sink, entry->path, err);
     sink->base.counts.dirs++;
-    sb_tree_tell_written(sink, entry);
+    sb_tree_report_written(sink, entry);
     if (!(entry->has & KNOWN))
         return SB_OK;
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
@@ -77,7 +77,7 @@ static enum sb_code next_of_wave(void *context, struct sb_entry *entry, struct s
 
 enum sb_code sb_tree_make_wave(struct sb_tree_sink *sink, struct sb_error *err)
 {
-    struct sb_tree_crew crew = {
+    struct sb_tree_workers workers = {
         .root = sink->target.fd,
         .threads = sink->options.threads,
         .context = sink,
@@ -88,8 +88,8 @@ enum sb_code sb_tree_make_wave(struct sb_tree_sink *sink, struct sb_error *err)
     enum sb_code code = SB_OK;
 
     while (!code && sink->wave.count > 0 && sb_tree_wave_deeper(&sink->wave)) {
-        crew.most = sink->wave.here;
-        code = sb_tree_crew_run(&crew, err);
+        workers.most = sink->wave.here;
+        code = sb_tree_workers_run(&workers, err);
     }
     return code;
 }
@@ -132,15 +132,15 @@ static enum sb_code finish_directory(void *context, struct sb_walk *walk,
     return code ? code : sb_target_finish_directory(dir_fd, component, &attributes, err);
 }
 
-static enum sb_code tell_finished(void *context, const struct sb_entry *entry, enum sb_code code,
-                                  struct sb_error *err)
+static enum sb_code report_finished(void *context, const struct sb_entry *entry, enum sb_code code,
+                                    struct sb_error *err)
 {
     const struct sb_tree_sink *sink = context;
 
     if (!code)
         return SB_OK;
-    return tell_failure(sink, "metadata",
-                        entry->path_size > 0 ? entry->path : sink->options.directory, err);
+    return report_failure(sink, "metadata",
+                          entry->path_size > 0 ? entry->path : sink->options.directory, err);
 }
 
 /* Ends at the first closed one, which stays in sink->closed until the next call. */
@@ -158,16 +158,16 @@ static enum sb_code next_open(void *context, struct sb_entry *entry, struct sb_e
 /* Those that are closed, and the root, come one by one, each when all below it are done. */
 enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink, struct sb_error *err)
 {
-    const struct sb_tree_crew crew = {
+    const struct sb_tree_workers workers = {
         .root = sink->target.fd,
         .threads = sink->options.threads,
         .most = (size_t)sink->base.counts.dirs,
         .context = sink,
         .next = next_open,
         .work = finish_directory,
-        .done = tell_finished,
+        .done = report_finished,
     };
-    enum sb_code code = sb_tree_crew_run(&crew, err);
+    enum sb_code code = sb_tree_workers_run(&workers, err);
     bool closed;
 
     if (!sink->has_closed)
@@ -176,7 +176,7 @@ enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink, struct sb_err
         if (sb_heed_interrupt(err))
             return err->code;
         code = finish_directory(sink, &sink->walk, &sink->closed, err);
-        code = tell_finished(sink, &sink->closed, code, err);
+        code = report_finished(sink, &sink->closed, code, err);
         if (!code)
             code = sb_tree_dirs_next(sink->dirs, &sink->closed, &closed, err);
     }

@@ -19,14 +19,14 @@ struct slot {
 };
 
 struct run {
-    const struct sb_tree_crew *crew;
+    const struct sb_tree_workers *workers;
     bool ended;
 };
 
 static enum sb_code fill(void *context, void *filled, struct sb_error *err)
 {
     struct run *run = context;
-    const struct sb_tree_crew *crew = run->crew;
+    const struct sb_tree_workers *workers = run->workers;
     struct slot *slot = filled;
     enum sb_code code = run->ended ? SB_END : SB_OK;
 
@@ -35,7 +35,7 @@ static enum sb_code fill(void *context, void *filled, struct sb_error *err)
     while (!code && slot->count < SLOT_DIRS) {
         struct slot_item *item = &slot->items[slot->count];
 
-        code = crew->next(crew->context, &item->entry, err);
+        code = workers->next(workers->context, &item->entry, err);
         if (code)
             break;
         item->path_at = slot->paths.size;
@@ -52,16 +52,16 @@ static enum sb_code fill(void *context, void *filled, struct sb_error *err)
 static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns,
                          struct sb_error *err)
 {
-    const struct sb_tree_crew *crew = ((const struct run *)context)->crew;
+    const struct sb_tree_workers *workers = ((const struct run *)context)->workers;
     struct slot *slot = worked;
     struct sb_walk walk;
 
     (void)turns, (void)err;
-    sb_walk_init(&walk, crew->root);
+    sb_walk_init(&walk, workers->root);
     for (size_t i = 0; i < slot->count; i++) {
         struct slot_item *item = &slot->items[i];
 
-        item->code = crew->work(crew->context, &walk, &item->entry, &item->error);
+        item->code = workers->work(workers->context, &walk, &item->entry, &item->error);
     }
     sb_walk_release(&walk);
     return SB_OK;
@@ -69,7 +69,7 @@ static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns,
 
 static enum sb_code drain(void *context, void *drained, struct sb_error *err)
 {
-    const struct sb_tree_crew *crew = ((const struct run *)context)->crew;
+    const struct sb_tree_workers *workers = ((const struct run *)context)->workers;
     struct slot *slot = drained;
     enum sb_code code = SB_OK;
 
@@ -78,19 +78,19 @@ static enum sb_code drain(void *context, void *drained, struct sb_error *err)
 
         if (item->code)
             *err = item->error;
-        code = crew->done(crew->context, &item->entry, item->code, err);
+        code = workers->done(workers->context, &item->entry, item->code, err);
     }
     return code;
 }
 
-enum sb_code sb_tree_crew_run(const struct sb_tree_crew *crew, struct sb_error *err)
+enum sb_code sb_tree_workers_run(const struct sb_tree_workers *workers, struct sb_error *err)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
-    unsigned threads = crew->most / SLOT_DIRS < crew->threads
-                           ? (unsigned)(crew->most / SLOT_DIRS + 1)
-                           : crew->threads;
+    unsigned threads = workers->most / SLOT_DIRS < workers->threads
+                           ? (unsigned)(workers->most / SLOT_DIRS + 1)
+                           : workers->threads;
     unsigned count = threads > 1 ? 2 * threads : 1;
-    struct run run = {.crew = crew};
+    struct run run = {.workers = workers};
     struct slot *slots = calloc(count, sizeof(*slots));
     enum sb_code code;
 

@@ -9,7 +9,7 @@
 #include "core/buf.h"
 #include "store/tree/walk.h"
 
-struct sb_tree_crew {
+struct sb_tree_workers {
     int root;
     unsigned threads;
     size_t most; /* directories that there may be: for a few, no thread is worth its while */
@@ -29,7 +29,8 @@ struct sb_tree_crew {
 };
 
 /* Until the last, or until `done` or `next` returns an error. SB_INTERRUPT. */
-enum sb_code sb_tree_crew_run(const struct sb_tree_crew *crew, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_workers_run(const struct sb_tree_workers *workers,
+                                 struct sb_error *err) SB_CHECKED;
 
 /* Directories that wait until there are enough of them. {0} is empty. */
 struct sb_tree_wave {

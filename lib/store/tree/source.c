@@ -40,9 +40,9 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
 }
 
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
-                         size_t room, struct sb_events *events, struct sb_error *err)
+                         size_t capacity, struct sb_events *events, struct sb_error *err)
 {
-    return sb_tree_load(&plainly, member, data, room, loader->sparse, events, err);
+    return sb_tree_load(&plainly, member, data, capacity, loader->sparse, events, err);
 }
 
 static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,

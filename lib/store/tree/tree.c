@@ -87,7 +87,7 @@ static bool is_ancestor(const struct sb_tree *tree, const struct stat *st)
 /* Makes a directory, which is taken over, the one that is walked next. */
 static enum sb_code enter(struct sb_tree *tree, struct sb_tree_level *level, struct sb_error *err)
 {
-    if (sb_grow(&tree->levels, &tree->room, tree->depth, sizeof(struct sb_tree_level *), err)) {
+    if (sb_grow(&tree->levels, &tree->capacity, tree->depth, sizeof(struct sb_tree_level *), err)) {
         sb_tree_level_free(level);
         return err->code;
     }

@@ -71,7 +71,7 @@ static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end,
     uint8_t points[SB_ZIP_END_64_POINTS_SIZE], record[SB_ZIP_END_64_SIZE];
     int64_t limit = end->at - (int64_t)sizeof(points);
     int64_t places[2] = {limit - (int64_t)sizeof(record)};
-    uint64_t told;
+    uint64_t recorded;
 
     if (places[0] < 0)
         return SB_OK;
@@ -81,8 +81,8 @@ static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end,
         return SB_OK;
     if (sb_get_u32(points + 4) != 0 || sb_get_u32(points + 16) > 1)
         return volumes(file->name, err);
-    told = sb_get_u64(points + 8);
-    places[1] = told <= (uint64_t)places[0] ? (int64_t)told : places[0];
+    recorded = sb_get_u64(points + 8);
+    places[1] = recorded <= (uint64_t)places[0] ? (int64_t)recorded : places[0];
     for (size_t i = 0; i < 2; i++) {
         if (sb_file_read_exactly(file, record, sizeof(record), places[i], err))
             return err->code;
@@ -202,10 +202,10 @@ static int64_t measure_junk(const uint8_t *data, size_t size)
 enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out,
                              struct sb_error *err)
 {
-    size_t room = SB_ZIP_END_SIZE + COMMENT_MAX;
-    size_t size = file->st.st_size < (int64_t)room ? (size_t)file->st.st_size : room;
+    size_t most = SB_ZIP_END_SIZE + COMMENT_MAX;
+    size_t size = file->st.st_size < (int64_t)most ? (size_t)file->st.st_size : most;
     int64_t tail_at = file->st.st_size - (int64_t)size;
-    uint8_t *tail = malloc(room);
+    uint8_t *tail = malloc(most);
     int64_t found;
     enum sb_code code;
 
@@ -317,11 +317,11 @@ static bool read_wide(const struct sb_zip_record *record, struct wide *wide)
 static const char *place_record(struct sb_zip_record *record, struct wide wide,
                                 const struct sb_zip_end *end)
 {
-    uint64_t room = (uint64_t)(end->start - end->base);
+    uint64_t space = (uint64_t)(end->start - end->base);
 
-    if (wide.offset > room || room - wide.offset < SB_ZIP_LOCAL_SIZE)
+    if (wide.offset > space || space - wide.offset < SB_ZIP_LOCAL_SIZE)
         return "its offset lies outside of the zip";
-    if (wide.packed > room - wide.offset - SB_ZIP_LOCAL_SIZE)
+    if (wide.packed > space - wide.offset - SB_ZIP_LOCAL_SIZE)
         return "its bytes reach beyond where the central directory begins";
     if (wide.size > INT64_MAX)
         return "its size is out of range";

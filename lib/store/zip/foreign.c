@@ -162,13 +162,13 @@ void sb_zip_foreign_free(struct sb_zip_foreign *foreign)
     free(foreign);
 }
 
-enum sb_code sb_zip_foreign_read(struct sb_zip_foreign *foreign, uint8_t *out, size_t room,
+enum sb_code sb_zip_foreign_read(struct sb_zip_foreign *foreign, uint8_t *out, size_t capacity,
                                  size_t *got, struct sb_error *err)
 {
     la_ssize_t some;
 
-    for (*got = 0; *got < room; *got += (size_t)some) {
-        some = archive_read_data(foreign->archive, out + *got, room - *got);
+    for (*got = 0; *got < capacity; *got += (size_t)some) {
+        some = archive_read_data(foreign->archive, out + *got, capacity - *got);
         if (some == 0)
             break;
         if (some < 0)

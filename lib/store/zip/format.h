@@ -33,7 +33,7 @@
 /* General purpose flags. */
 enum {
     SB_ZIP_ENCRYPTED = 1 << 0,
-    SB_ZIP_SIZES_BEHIND = 1 << 3,
+    SB_ZIP_SIZES_AFTER = 1 << 3,
     SB_ZIP_UTF8 = 1 << 11,
     SB_ZIP_HIDDEN = 1 << 13, /* the central directory is encrypted */
 };

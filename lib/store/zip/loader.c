@@ -159,7 +159,7 @@ enum sb_code sb_zip_read_local(const uint8_t *header, const struct sb_zip_file *
     out->data = place.offset + SB_ZIP_LOCAL_SIZE + (int64_t)(out->name_size + out->extra_size);
     if (place.packed > file->end - out->data)
         return sb_fail(err, SB_DAMAGED, "its bytes reach into the central directory; left out");
-    if (flags & SB_ZIP_SIZES_BEHIND)
+    if (flags & SB_ZIP_SIZES_AFTER)
         return SB_OK;
     if ((packed != SB_ZIP_IN_64 && packed != (uint64_t)place.packed) ||
         (size != SB_ZIP_IN_64 && size != (uint64_t)member->entry.size))
@@ -266,28 +266,28 @@ static enum sb_code begin_method(struct zip_loader *loader, const struct sb_memb
                               take_for_library, loader, err);
 }
 
-static enum sb_code copy_some(struct zip_loader *loader, uint8_t *out, size_t room, size_t *got,
+static enum sb_code copy_some(struct zip_loader *loader, uint8_t *out, size_t capacity, size_t *got,
                               struct sb_error *err)
 {
     const uint8_t *data;
     size_t size;
 
-    for (*got = 0; *got < room; *got += size) {
+    for (*got = 0; *got < capacity; *got += size) {
         if (take_packed(loader, &data, &size, err))
             return err->code;
         if (size == 0)
             break;
-        if (size > room - *got) {
-            give_back(loader, size - (room - *got));
-            size = room - *got;
+        if (size > capacity - *got) {
+            give_back(loader, size - (capacity - *got));
+            size = capacity - *got;
         }
         memcpy(out + *got, data, size);
     }
     return SB_OK;
 }
 
-static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t room, size_t *got,
-                                 struct sb_error *err)
+static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t capacity,
+                                 size_t *got, struct sb_error *err)
 {
     z_stream *z = &loader->inflater;
     const uint8_t *data;
@@ -295,7 +295,7 @@ static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t
     int rc;
 
     z->next_out = out;
-    z->avail_out = (uInt)room;
+    z->avail_out = (uInt)capacity;
     while (z->avail_out > 0 && !loader->ended) {
         if (z->avail_in == 0) {
             if (take_packed(loader, &data, &size, err))
@@ -316,25 +316,25 @@ static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t
                            z->msg ? z->msg : "no deflate stream");
         loader->ended = rc == Z_STREAM_END;
     }
-    *got = room - z->avail_out;
+    *got = capacity - z->avail_out;
     return SB_OK;
 }
 
 /* The next bytes that come out; fewer than room at the end only. room is at most 1 GiB. */
-static enum sb_code unpack_some(struct zip_loader *loader, uint8_t *out, size_t room, size_t *got,
-                                struct sb_error *err)
+static enum sb_code unpack_some(struct zip_loader *loader, uint8_t *out, size_t capacity,
+                                size_t *got, struct sb_error *err)
 {
     enum sb_code code;
 
     *got = 0;
     if (loader->method == SB_ZIP_STORED)
-        code = copy_some(loader, out, room, got, err);
+        code = copy_some(loader, out, capacity, got, err);
     else if (loader->method == SB_ZIP_DEFLATED)
-        code = inflate_some(loader, out, room, got, err);
+        code = inflate_some(loader, out, capacity, got, err);
     else if (loader->lzma)
-        code = sb_zip_lzma_read(loader->lzma, out, room, got, err);
+        code = sb_zip_lzma_read(loader->lzma, out, capacity, got, err);
     else
-        code = sb_zip_foreign_read(loader->foreign, out, room, got, err);
+        code = sb_zip_foreign_read(loader->foreign, out, capacity, got, err);
     if (code == SB_OK && !loader->file->no_check)
         loader->crc = (uint32_t)crc32(loader->crc, out, (uInt)*got);
     return code;
@@ -377,12 +377,12 @@ static enum sb_code judge(const struct zip_loader *loader, const struct sb_membe
 }
 
 enum sb_code sb_zip_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
-                                size_t room, struct sb_events *events, struct sb_error *err)
+                                size_t capacity, struct sb_events *events, struct sb_error *err)
 {
     struct zip_loader *zip = (struct zip_loader *)loader;
     size_t got;
 
-    if (member->entry.size > (int64_t)room)
+    if (member->entry.size > (int64_t)capacity)
         return SB_LIMIT;
     if (begin(zip, member, events, err) || begin_method(zip, member, err) ||
         unpack_some(zip, data, (size_t)member->entry.size, &got, err) ||

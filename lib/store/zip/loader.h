@@ -25,7 +25,7 @@ void sb_zip_loader_free(struct sb_loader *loader);
 
 /* As the functions of source.h. */
 enum sb_code sb_zip_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
-                                size_t room, struct sb_events *events,
+                                size_t capacity, struct sb_events *events,
                                 struct sb_error *err) SB_CHECKED;
 enum sb_code sb_zip_loader_stream(struct sb_loader *loader, struct sb_member *member,
                                   sb_each_block *each, void *context, struct sb_events *events,

@@ -123,20 +123,20 @@ void sb_zip_lzma_free(struct sb_zip_lzma *lzma)
     free(lzma);
 }
 
-enum sb_code sb_zip_lzma_read(struct sb_zip_lzma *lzma, uint8_t *out, size_t room, size_t *got,
+enum sb_code sb_zip_lzma_read(struct sb_zip_lzma *lzma, uint8_t *out, size_t capacity, size_t *got,
                               struct sb_error *err)
 {
     lzma_stream *stream = &lzma->stream;
     enum sb_code code = SB_OK;
 
     stream->next_out = out;
-    stream->avail_out = room;
+    stream->avail_out = capacity;
     while (code == SB_OK && stream->avail_out > 0 && !lzma->ended) {
         if (stream->avail_in == 0)
             code = refill(lzma, err);
         if (code == SB_OK)
             code = judge(lzma, lzma_code(stream, stream->avail_in ? LZMA_RUN : LZMA_FINISH), err);
     }
-    *got = room - stream->avail_out;
+    *got = capacity - stream->avail_out;
     return code;
 }

@@ -20,7 +20,7 @@ bool sb_zip_lzma_reads(unsigned method);
 enum sb_code sb_zip_lzma_new(struct sb_zip_lzma **out, unsigned method, int64_t size,
                              sb_zip_take *take, void *context, struct sb_error *err) SB_CHECKED;
 void sb_zip_lzma_free(struct sb_zip_lzma *lzma); /* NULL is allowed */
-enum sb_code sb_zip_lzma_read(struct sb_zip_lzma *lzma, uint8_t *out, size_t room, size_t *got,
+enum sb_code sb_zip_lzma_read(struct sb_zip_lzma *lzma, uint8_t *out, size_t capacity, size_t *got,
                               struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -94,7 +94,7 @@ static uint8_t *put_common_extras(uint8_t *at, const struct sb_zip_written *memb
 /* In a local header both sizes stand there, or none. */
 static uint8_t *put_local_64(uint8_t *at, const struct sb_zip_written *member)
 {
-    bool known = !member->sizes_behind;
+    bool known = !member->sizes_after;
 
     at = sb_put_u16(at, SB_ZIP_EXTRA_64);
     at = sb_put_u16(at, 16);
@@ -125,7 +125,7 @@ static bool is_dir(const struct sb_zip_written *member)
 
 static unsigned flags_of(const struct sb_zip_written *member, const char *name, size_t name_size)
 {
-    unsigned flags = member->sizes_behind ? SB_ZIP_SIZES_BEHIND : 0;
+    unsigned flags = member->sizes_after ? SB_ZIP_SIZES_AFTER : 0;
 
     for (size_t i = 0; i < name_size; i++) {
         if ((unsigned char)name[i] >= 0x80)
@@ -153,7 +153,7 @@ enum sb_code sb_zip_add_local(struct sb_buf *out, struct sb_zip_written *member,
                               size_t name_size)
 {
     bool wide = member->wide || is_wide(member->size) || is_wide(member->packed);
-    bool known = !member->sizes_behind;
+    bool known = !member->sizes_after;
     uint8_t fixed[SB_ZIP_LOCAL_SIZE], extras[EXTRA_MAX + 8], *at = fixed, *end = extras;
     size_t before = out->size;
 

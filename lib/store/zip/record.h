@@ -24,7 +24,7 @@ struct sb_zip_written {
     uint16_t dos_time;
     uint16_t dos_date;
     uint32_t header_size; /* of the local header with its name, once it was added */
-    bool sizes_behind;    /* they were not known before: a descriptor has them */
+    bool sizes_after;     /* they were not known before: a descriptor has them */
     bool wide;            /* 64 bits for them, whatever they are */
 };
 

@@ -268,7 +268,7 @@ static enum sb_code begin_stream(struct zip_sink *zip, const struct sb_item *ite
     streamed->limit = entry->size;
     streamed->member = *described;
     streamed->member.method = zip->store ? SB_ZIP_STORED : SB_ZIP_DEFLATED;
-    streamed->member.sizes_behind = true;
+    streamed->member.sizes_after = true;
     streamed->member.wide = entry->size < 0 || entry->size > NARROW_MAX;
     if (!zip->store && begin_deflating(&streamed->deflater, &streamed->ready, zip->level, err))
         return err->code;
@@ -399,7 +399,7 @@ static enum sb_code write_hard_link(struct zip_sink *zip, struct sb_batch *batch
                                 "again for its bytes; left out: write to a file",
                                 err);
     }
-    member.sizes_behind = false;
+    member.sizes_after = false;
     member.wide = false;
     if (code == SB_OK)
         code = write_header(zip, &member, &item->member.entry, err);

@@ -202,7 +202,7 @@ static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_reco
     return locate(zip, member, err);
 }
 
-static void tell_end(const struct zip_source *zip)
+static void check_count(const struct zip_source *zip)
 {
     const struct sb_zip_walk *walk = &zip->walk;
 
@@ -222,7 +222,7 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
     do {
         code = sb_zip_walk_next(&zip->walk, &record, err);
         if (code == SB_END)
-            tell_end(zip);
+            check_count(zip);
         if (code)
             return code;
         sb_count_up(&base->done, record.packed);

@@ -205,7 +205,7 @@ static enum sb_code stream_framed(struct stream *stream, const struct sb_cell_re
     int64_t size = -1;
     enum sb_code code = SB_OK;
 
-    if (sb_framing_tells_size(slot->options->framing))
+    if (sb_framing_has_size(slot->options->framing))
         code = slot->table->ops->size(slot->reader, &request->stored, &size, err);
     if (code)
         return code;

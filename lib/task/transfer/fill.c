@@ -262,7 +262,7 @@ enum sb_code sb_transfer_fill(void *context, void *slot, struct sb_error *err)
         return transfer->broken;
     }
     sb_batch_clear(batch);
-    code = sb_batch_make_room(batch, err);
+    code = sb_batch_allocate(batch, err);
     if (code)
         return code;
     code =

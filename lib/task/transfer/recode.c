@@ -118,7 +118,7 @@ static enum sb_code add_stage(struct sb_recoder *recoder, enum sb_filter_kind co
     if (!stage->codec || stage->coding != coding || stage->compress != compress ||
         stage->level != level) {
         release_stage(stage);
-        stage->out = malloc(SB_CODEC_ROOM);
+        stage->out = malloc(SB_CODEC_CAPACITY);
         if (!stage->out)
             return sb_fail_memory(err);
         stage->coding = coding;
@@ -179,7 +179,8 @@ static enum sb_code pass_on(struct sb_recoder *recoder, size_t from, const char 
                             bool end, struct sb_error *err)
 {
     struct stage *stage = &recoder->stages[from];
-    struct sb_codec_io io = {.in = data, .in_size = size, .end = end, .room = SB_CODEC_ROOM};
+    struct sb_codec_io io = {
+        .in = data, .in_size = size, .end = end, .capacity = SB_CODEC_CAPACITY};
     enum sb_code code;
 
     if (from == recoder->count)

@@ -202,7 +202,7 @@ enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *ba
     if (!wanted)
         return SB_OK;
     batch->data = NULL;
-    code = sb_batch_make_room(batch, err);
+    code = sb_batch_allocate(batch, err);
     capacity = batch->data;
     batch->data = old;
     if (!code)

@@ -237,9 +237,9 @@ static void the_document_ends_at_its_limit(void)
     struct sb_error err;
 
     CHECK(sb_syrah_document_size(&array, 1, 3) == frame + 48);
-    CHECK(sb_syrah_document_room(&array, 1, frame + 48) == 3);
-    CHECK(sb_syrah_document_room(&array, 1, frame + 47) == 2);
-    CHECK(sb_syrah_document_room(&array, 1, SB_SYRAH_DOCUMENT_MOST) == 134217724);
+    CHECK(sb_syrah_document_capacity(&array, 1, frame + 48) == 3);
+    CHECK(sb_syrah_document_capacity(&array, 1, frame + 47) == 2);
+    CHECK(sb_syrah_document_capacity(&array, 1, SB_SYRAH_DOCUMENT_MOST) == 134217724);
     sb_syrah_writer_set_limit(writer, frame + 48);
     for (int i = 0; i < 3; i++) {
         CHECK(add(writer, "x", SB_DTYPE_INT8, "a", 1, &err) == SB_OK);

@@ -410,7 +410,7 @@ static void headers_that_disagree(void)
     sb_put_u16(local(&zip, 0) + 8, SB_ZIP_STORED);
     sb_put_u32(local(&zip, 0) + 18, 5);
     CHECK_READS(&zip, "damaged: stored\n" SOUND, .stream = false);
-    sb_put_u16(local(&zip, 0) + 6, SB_ZIP_SIZES_BEHIND);
+    sb_put_u16(local(&zip, 0) + 6, SB_ZIP_SIZES_AFTER);
     CHECK_READS(&zip, SOUND, .stream = false);
     sb_put_u32(local(&zip, 0), 0);
     CHECK_READS(&zip, "damaged: stored\npacked=" LONG "\n", .stream = false);

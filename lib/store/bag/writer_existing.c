@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static enum sb_code refuse_standing(const char *path, bool force, struct sb_error *err)
+static enum sb_code refuse_existing(const char *path, bool force, struct sb_error *err)
 {
     struct stat st;
 
@@ -38,12 +38,12 @@ static enum sb_code refuse_linked(const char *path, const char *limits, struct s
 static enum sb_code look_at_file(struct sb_bag_writer *writer, struct sb_error *err)
 {
     struct sb_buf name = {0};
-    enum sb_code code = refuse_standing(writer->pattern.path, writer->options.force, err);
+    enum sb_code code = refuse_existing(writer->pattern.path, writer->options.force, err);
 
     if (code == SB_OK)
         code = sb_bag_final_name(writer, 0, 1, true, &name, err);
     if (code == SB_OK)
-        code = refuse_standing(name.data, writer->options.force, err);
+        code = refuse_existing(name.data, writer->options.force, err);
     if (code == SB_OK)
         code = refuse_linked(writer->pattern.path, name.data, err);
     for (int limits = 0; code == SB_OK && limits < 2; limits++)
@@ -52,7 +52,7 @@ static enum sb_code look_at_file(struct sb_bag_writer *writer, struct sb_error *
     return code;
 }
 
-struct standing {
+struct existing {
     int64_t files;   /* shards of this set, or their limits */
     uint32_t lowest; /* of these, whatever the order of the directory; */
     uint32_t of;     /* how many shards its set has, */
@@ -60,22 +60,22 @@ struct standing {
     uint32_t other;  /* another set's number of shards; 0: none is there */
 };
 
-static void note_file(struct standing *standing, const struct sb_bag_writer *writer,
+static void note_file(struct existing *existing, const struct sb_bag_writer *writer,
                       const struct sb_bag_found *found)
 {
     if (writer->shards > 0 && found->shards != writer->shards) {
-        if (found->shards > standing->other)
-            standing->other = found->shards;
+        if (found->shards > existing->other)
+            existing->other = found->shards;
         return;
     }
-    if (standing->files++ > 0 && found->shard >= standing->lowest)
+    if (existing->files++ > 0 && found->shard >= existing->lowest)
         return;
-    standing->lowest = found->shard;
-    standing->of = found->shards;
-    standing->limits = found->what == SB_FOUND_LIMITS;
+    existing->lowest = found->shard;
+    existing->of = found->shards;
+    existing->limits = found->what == SB_FOUND_LIMITS;
 }
 
-static enum sb_code scan(const struct sb_bag_writer *writer, struct standing *standing,
+static enum sb_code scan(const struct sb_bag_writer *writer, struct existing *existing,
                          struct sb_error *err)
 {
     const struct sb_shard_pattern *pattern = &writer->pattern;
@@ -96,7 +96,7 @@ static enum sb_code scan(const struct sb_bag_writer *writer, struct standing *st
         if (found.what == SB_FOUND_TEMPORARY && writer->made == 0)
             code = sb_bag_remove_left_over(dirfd(dir), file->d_name, err);
         if (found.what == SB_FOUND_SHARD || found.what == SB_FOUND_LIMITS)
-            note_file(standing, writer, &found);
+            note_file(existing, writer, &found);
         if (code == SB_OK && sb_interrupted())
             code = sb_fail_interrupt(err);
     }
@@ -108,16 +108,16 @@ static enum sb_code scan(const struct sb_bag_writer *writer, struct standing *st
     return code;
 }
 
-static enum sb_code refuse_set(const struct sb_bag_writer *writer, const struct standing *standing,
+static enum sb_code refuse_set(const struct sb_bag_writer *writer, const struct existing *existing,
                                struct sb_error *err)
 {
     struct sb_buf name = {0};
     enum sb_code code =
-        sb_bag_final_name(writer, standing->lowest, standing->of, standing->limits, &name, err);
+        sb_bag_final_name(writer, existing->lowest, existing->of, existing->limits, &name, err);
 
     if (code == SB_OK)
         code = sb_fail(err, SB_EXISTS,
-                       standing->lowest ? "%s: exists already, though shard 0 of the set does not, "
+                       existing->lowest ? "%s: exists already, though shard 0 of the set does not, "
                                           "as a killed run leaves it; use --force to replace it"
                                         : "%s: exists already; use --force to replace the set",
                        name.data);
@@ -127,14 +127,14 @@ static enum sb_code refuse_set(const struct sb_bag_writer *writer, const struct 
 
 static enum sb_code look_at_set(struct sb_bag_writer *writer, struct sb_error *err)
 {
-    struct standing standing = {0};
-    enum sb_code code = scan(writer, &standing, err);
+    struct existing existing = {0};
+    enum sb_code code = scan(writer, &existing, err);
 
-    if (code || standing.files == 0)
+    if (code || existing.files == 0)
         return code;
     if (!writer->options.force)
-        return refuse_set(writer, &standing, err);
-    if (standing.lowest > 0)
+        return refuse_set(writer, &existing, err);
+    if (existing.lowest > 0)
         sb_report(writer->options.notify, SB_WARNING, "mixed", writer->name,
                   "shards of it are there without the first, as a run that was killed leaves them; "
                   "they are replaced");
@@ -146,15 +146,15 @@ enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer, struct sb_error
     return writer->pattern.is_set ? look_at_set(writer, err) : look_at_file(writer, err);
 }
 
-enum sb_code sb_bag_tell_others(const struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_report_others(const struct sb_bag_writer *writer, struct sb_error *err)
 {
-    struct standing standing = {0};
-    enum sb_code code = scan(writer, &standing, err);
+    struct existing existing = {0};
+    enum sb_code code = scan(writer, &existing, err);
 
-    if (code == SB_OK && standing.other > 0)
+    if (code == SB_OK && existing.other > 0)
         sb_report(writer->options.notify, SB_WARNING, "mixed", writer->name,
                   "shards of another set, of %u, stay beside the %u of this one; remove them, for "
                   "\"@*\" may find either",
-                  standing.other, writer->shards);
+                  existing.other, writer->shards);
     return code;
 }
