@@ -69,7 +69,7 @@ static enum sb_code make_wait(struct sb_depth_first *walk, const struct sb_entry
     return SB_OK;
 }
 
-/* Is the row below the directory, or behind all that could be? */
+/* Is the row below the directory, or past all that could be below it? */
 static bool is_due(const struct directory *directory, const struct sb_entry *row)
 {
     size_t size = directory->path.size;

@@ -1,11 +1,11 @@
 /*
- * All of an archive, each directory followed by what is in it and by nothing else before that is
- * over: as tar walks a tree, and as tar wants it. GNU tar sets the times of a directory when it
- * meets a member that is not below it; others need a directory before what is in it.
+ * All of an archive. Each directory is followed by what is in it, and nothing else comes in
+ * between: so tar walks a tree, and so tar wants it. GNU tar sets the times of a directory when it
+ * meets a member that is not below it; other programs need a directory before what is in it.
  *
- * That is the order of paths but for one thing: "a" comes before "a-b", which comes before "a/c".
- * So a directory waits until the next entry is below it, or would come behind all that is. Those
- * that wait all begin the name of that entry, so they are few.
+ * That is the order of paths with one exception: "a" comes before "a-b", which comes before "a/c".
+ * So a directory waits until the next entry is below it, or is past all that could be below it. The
+ * directories that wait are few: the name of that entry begins with each of their names.
  */
 #ifndef SB_STORE_ARCHIVE_DEPTH_FIRST_H
 #define SB_STORE_ARCHIVE_DEPTH_FIRST_H

@@ -67,7 +67,7 @@ static enum sb_code drop_clash(struct sb_holdings *holdings, const struct sb_ent
     return code;
 }
 
-/* Would it stand below a file of the archive? Asked once for each directory. */
+/* Would it be below a file of the archive? Looked up once for each directory. */
 static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_entry *wanted,
                                  struct sb_error *err)
 {

@@ -24,8 +24,8 @@ struct sb_holdings {
     struct sb_archive *archive; /* the archive itself, where nothing is written */
     const struct sb_notify *notify;
 
-    /* Files behind its begin are the run's own, of an earlier stretch: where such a file clashes
-     * with a directory it goes, as it would within one stretch. NULL: none are. */
+    /* Files from its begin on are the run's own, from an earlier stretch. Where such a file clashes
+     * with a directory it is dropped, as within one stretch. NULL: the run has none. */
     const struct sb_progress *progress;
 
     int64_t own_dropped; /* of these files, counted once */
@@ -38,15 +38,15 @@ struct sb_holdings {
 void sb_holdings_release(struct sb_holdings *holdings);
 
 /*
- * SB_OK: *old, of the same type (a file or link; or a directory), has the name of `wanted`.
- * SB_NOENT without text: nothing has, or has any more. SB_END: it cannot be added, as one of them
- * is a directory and the other is not, or a name above it is a file's; told as SB_PROBLEM
- * ("clash").
+ * SB_OK: *old has the name of `wanted`, and its type (both are files or links, or both
+ * directories). SB_NOENT without text: no entry has the name, or none has it any more. SB_END: it
+ * cannot be added, as one of them is a directory and the other is not, or a name above it is a
+ * file's; this is reported as SB_PROBLEM ("clash").
  */
 enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entry *wanted,
                               struct sb_entry *old, struct sb_error *err) SB_CHECKED;
 
-/* Does the file stand at this address or behind it? */
+/* Is the file at this address, or after it? */
 bool sb_holdings_is_from(const struct sb_entry *old, const struct sb_address *begin);
 
 bool sb_holdings_is_own(const struct sb_holdings *holdings, const struct sb_entry *old);

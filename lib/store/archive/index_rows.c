@@ -304,7 +304,7 @@ static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writin
     return SB_END;
 }
 
-/* Those that a later one of the same name replaced come behind it, or not at all. */
+/* Files that a later one of the same name replaced come after it, or not at all. */
 static enum sb_code select_files(struct sb_index_rows *rows, struct writing *writing,
                                  struct sb_error *err)
 {

@@ -29,7 +29,7 @@ void sb_index_rows_free(struct sb_index_rows *rows); /* NULL is allowed */
 enum sb_code sb_index_rows_add(struct sb_index_rows *rows, int64_t id, const struct sb_entry *entry,
                                const char *hard_link, struct sb_error *err) SB_CHECKED;
 
-/* Gives hard links their extents; one without its file is told as SB_PROBLEM ("missing"). */
+/* Gives hard links their extents; one without its file is reported as SB_PROBLEM ("missing"). */
 enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_notify *notify,
                                 struct sb_error *err) SB_CHECKED;
 
@@ -42,8 +42,8 @@ struct sb_index_sums {
 };
 
 /*
- * Reads all extents for their CRC32C. Where it is not the one that a row has, the row keeps its
- * own, and that is told as SB_PROBLEM ("checksum"). Bytes that cannot be read end it.
+ * Reads all extents for their CRC32C. A row that has another one keeps its own, which is reported
+ * as SB_PROBLEM ("checksum"). Bytes that cannot be read end it.
  */
 enum sb_code sb_index_rows_checksum(struct sb_index_rows *rows, const struct sb_index_sums *sums,
                                     struct sb_error *err) SB_CHECKED;
@@ -53,20 +53,20 @@ enum sb_code sb_index_rows_checksum(struct sb_index_rows *rows, const struct sb_
 void sb_index_rows_keep_order(struct sb_index_rows *rows);
 
 /*
- * Hands the rows to the writer. A file whose name is a directory's too is left out, told as
- * SB_PROBLEM ("clash"). Adds to files, dirs, bytes and superseded of counts.
+ * Hands the rows to the writer. A file whose name is a directory's too is left out, which is
+ * reported as SB_PROBLEM ("clash"). Adds to files, dirs, bytes and superseded of counts.
  */
 enum sb_code sb_index_rows_write(struct sb_index_rows *rows, struct sb_writer *writer,
                                  const struct sb_notify *notify, struct sb_sink_counts *counts,
                                  struct sb_error *err) SB_CHECKED;
 
-/* Rows that were left out so far, and told. */
+/* Rows that were left out so far, and reported. */
 int64_t sb_index_rows_left_out(const struct sb_index_rows *rows);
 
 /*
  * For queries: files(id, path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns, link), where
- * link is a hard link's target until it is linked, and dirs(path, ...), where directories stand
- * that only a longer name speaks of, too.
+ * link is a hard link's target until it is linked; and dirs(path, ...), which also has the
+ * directories that occur only within longer names.
  */
 struct sqlite3 *sb_index_rows_database(struct sb_index_rows *rows);
 

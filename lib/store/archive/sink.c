@@ -49,7 +49,7 @@ static struct archive_sink *self_of(struct sb_sink *sink)
 
 /* Names that the archive holds */
 
-/* Sizes tell nothing of bytes that are yet to be recoded. */
+/* Sizes say nothing about bytes that are yet to be recoded. */
 static bool is_outdated(const struct sb_entry *entry, const struct sb_entry *old, bool recodes)
 {
     if (!(old->has & SB_HAS_MTIME) || !(entry->has & SB_HAS_MTIME))
@@ -141,7 +141,7 @@ static void prepare(const struct sb_batch *batch, struct sb_item *item)
     item->mark |= UNCHECKED;
 }
 
-/* The place of a member in parts, of which this is the first. */
+/* The place of a member in parts; this is the first part. */
 static enum sb_code begin_parts(struct archive_sink *self, struct sb_item *item,
                                 struct sb_error *err)
 {

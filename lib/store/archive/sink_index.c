@@ -56,7 +56,7 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
     if (has_bytes && !member->located)
         return refuse(member, err);
     if (has_bytes && (member->at < 0 || member->at > sink->size - entry.size))
-        return sb_fail(err, SB_DAMAGED, "%s: its bytes end behind the end of the file", entry.path);
+        return sb_fail(err, SB_DAMAGED, "%s: its bytes end after the end of the file", entry.path);
     entry.shard = sink->shard;
     if (member->hard_link)
         entry.size = 0;

@@ -61,7 +61,7 @@ struct archive_loader {
     char *data;
     int64_t next;         /* where the last extent ended: from there on it is worth reading ahead */
     bool at_end;          /* so near to the shard's end that a window would reach beyond it */
-    uint32_t dense_shard; /* from asked_at on it has no hole before `dense` */
+    uint32_t dense_shard; /* from dense_from on it has no hole before `dense` */
     int64_t dense_from, dense;
 };
 
@@ -166,7 +166,7 @@ static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry
     return SB_END;
 }
 
-/* Can it be used at all? What is wrong with it is told. */
+/* Can it be used at all? Reports what is wrong with it. */
 static bool is_usable(const struct archive_source *source, const struct sb_entry *entry)
 {
     const char *problem;
@@ -186,7 +186,7 @@ static bool is_usable(const struct archive_source *source, const struct sb_entry
 }
 
 /*
- * A directory of which nothing is known but that it holds something. Its members imply it, and a
+ * A directory about which nothing is known but that it holds something. Its members imply it, and a
  * tar would have to give it a time and an owner.
  */
 static bool is_implied(const struct archive_source *source, const struct sb_entry *entry)

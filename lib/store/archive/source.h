@@ -10,11 +10,11 @@
 /* The archive is of the caller, open as long. */
 struct sb_archive_source_options {
     char *const *paths; /* PATH and GLOB arguments: these, in one walk by path. What matches nothing
-                           is told as "missing". None: everything, files by address. */
+                           is reported as "missing". None: everything, files by address. */
     size_t path_count;
     bool depth_first; /* everything comes as depth_first.h has it, instead of directories first
-                         and then files by address. Directories of which nothing is known but that
-                         they hold something do not come. */
+                         and then files by address. Directories about which nothing is known but
+                         that they hold something do not come. */
     bool no_check;
     const struct sb_notify *notify;
 };
