@@ -18,10 +18,10 @@ struct sb_array_file {
 bool sb_concerns_array(enum sb_code code);
 
 /*
- * Parses a .npy file, a text, or plain values. The file has `size` bytes (-1: not known), the first
- * `have` of which are at data: all of them, or at least SB_NPY_HEADER_MOST. SB_FORMAT, SB_INVALID:
- * as sb_npy_parse. SB_DAMAGED: the number of bytes is not what the header says, or not a multiple
- * of a value's. The text does not name the file: "has big-endian values".
+ * Parses a .npy file, a text, or plain values. The file has `size` bytes (-1: not known); its first
+ * `have` bytes are at data: all of them, or at least SB_NPY_HEADER_MOST. SB_FORMAT, SB_INVALID: as
+ * sb_npy_parse. SB_DAMAGED: the number of bytes is not what the header says, or not a multiple of a
+ * value's. The text does not name the file: "has big-endian values".
  */
 enum sb_code sb_array_file_look(struct sb_array_file *out, const struct sb_array_name *name,
                                 const char *data, size_t have, int64_t size,
