@@ -3,10 +3,9 @@
  * cache has: texts, binaries, and lists of numbers.
  *
  * The format: arrow.apache.org/docs/format/Columnar.html and format/{File,Message,Schema}.fbs. Its
- * metadata are flatbuffers (flatbuffer.h), each of which is held against its bounds before it is
- * used; offsets within columns are held against theirs whenever they are used. Nothing is copied
- * but names. What is read here is in memory (a mapping); it must stay. May be used by any number of
- * threads.
+ * metadata are flatbuffers (flatbuffer.h). Each of them is checked against its bounds before it is
+ * used, and offsets within columns whenever they are used. Only names are copied. What is read here
+ * is in memory (a mapping), and must stay. May be used by any number of threads.
  */
 #ifndef SB_STORE_ARROW_ARROW_H
 #define SB_STORE_ARROW_ARROW_H
