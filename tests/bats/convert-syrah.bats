@@ -234,7 +234,7 @@ refute_left_over() {
     make_syrah a.syr "{'x': ('int16', [1], [2, 3])}"
     run_ok sb convert --array=x a.syr x.bagz
     run_fail 2 sb convert x.bagz b.syr
-    stderr_is 'shardbox convert: x.bagz: neither its name nor its first record says of which type its values are; --dtype=float32 does'
+    stderr_is 'shardbox convert: x.bagz: neither its name nor its first record says what type its values have; --dtype=float32 does'
     run_ok sb convert --dtype=int16 x.bagz b.syr
     cmp a.syr b.syr
     run_fail 2 sb convert --dtype=int16 a.syr c.syr

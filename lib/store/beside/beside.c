@@ -187,7 +187,7 @@ struct found {
     const struct sb_table_ops *ops;
     void *bag;
     struct sb_stored_cell cell;
-    int64_t size; /* where it was asked for */
+    int64_t size; /* if the caller wanted it */
     size_t header;
 };
 
@@ -338,8 +338,7 @@ struct beginning {
     size_t size;
 };
 
-/* A sb_each_block, which wants no more than it has room for. What ends a stream goes by its error.
- */
+/* A sb_each_block, which takes no more than its capacity. The code in the error ends a stream. */
 static enum sb_code take_beginning(void *context, const void *data, size_t size,
                                    struct sb_error *err)
 {
@@ -396,7 +395,7 @@ static enum sb_code choose_form(struct column *column, const char *spec, int64_t
     if (code || is_npy)
         return code;
     return sb_fail(err, SB_INVALID,
-                   "%s: neither its name nor its first record says of which type its values are; "
+                   "%s: neither its name nor its first record says what type its values have; "
                    "--dtype=float32 does",
                    spec);
 }

@@ -1,7 +1,7 @@
 /*
  * Bags side by side, as a table: row i consists of record i of each, and each is a column.
  *
- * A column is called as the bag's file without its suffixes, of which the one before .bag or .bagz
+ * A column has the name of the bag's file without its suffixes. The suffix before .bag or .bagz
  * says what the records are: image.float32.bagz has values of a float32, caption.str.bagz texts,
  * label.npy.bagz .npy files; those of scan.jpg.bagz are bytes, and the column is called scan.jpg.
  */
@@ -23,8 +23,8 @@ struct sb_beside_options {
 /* What the name of a bag says; false: nothing but the array's name, form and dtype are not set. */
 bool sb_bag_array_name(struct sb_array_name *out, const char *spec);
 
-/* SB_INVALID: bags that have not equally many records, or are called alike, or of which nothing
- * says what they hold. */
+/* SB_INVALID: the bags differ in their number of records, two have the same name, or nothing says
+ * what one holds. */
 enum sb_code sb_table_of_bags(struct sb_table **out, char *const *specs, size_t count,
                               const struct sb_beside_options *options,
                               const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
