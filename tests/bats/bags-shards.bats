@@ -421,7 +421,7 @@ make_lines() {
     make_bag data.bag one two three
     run_fail 2 sb convert --train-dictionary=1k --dictionary=d data.bag out.bagz
     stderr_has '3 records'
-    stderr_has 'ask for a smaller one'
+    stderr_has 'choose a smaller one'
     [[ ! -e d && ! -e out.bagz ]]
     run_fail 2 sb convert --train-dictionary=100 --dictionary=d data.bag out.bagz
     stderr_has '256 bytes'
@@ -464,7 +464,7 @@ make_lines() {
         if ((status != 0)); then
             refused=$((refused + 1))
             stderr_is "shardbox convert: at/y/k.bag: keys were being added to it, and their records to \
-$PWD/at/x/b.bag, which is not there to tell whether they were; bring it back"
+$PWD/at/x/b.bag, which is missing, so that it is unknown whether they were added; bring it back"
         fi
         mv away at/x
         run_ok sb convert -q --append --keys=at/y/k.bag none at/x/b.bag

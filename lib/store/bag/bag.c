@@ -49,7 +49,7 @@ static bool is_zstd(const struct sb_bag_options *options, const char *path)
     return sb_compression_of(wanted, path) == SB_COMPRESSION_ZSTD;
 }
 
-/* Room for the shards of bag->spec. */
+/* Allocates the shards of bag->spec. */
 static enum sb_code make_shards(struct sb_bag *bag, struct sb_error *err)
 {
     size_t count = bag->spec.count;

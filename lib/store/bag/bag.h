@@ -30,7 +30,7 @@ enum sb_limits_placement {
 };
 
 enum sb_bag_layout {
-    SB_LAYOUT_CONCATENATED, /* shards one behind the other */
+    SB_LAYOUT_CONCATENATED, /* shards one after the other */
     SB_LAYOUT_INTERLEAVED,  /* record g is in shard g mod n, at g div n there */
 };
 
@@ -48,10 +48,10 @@ struct sb_file;
 
 /*
  * options NULL: the defaults. SB_NOENT names a shard that is missing; SB_FORMAT when a file cannot
- * be a bag, or shards of an interleaved set have sizes that cannot be. A limits.NAME whose last
- * limits are beyond the end of NAME, as a writer leaves it that died: the records before them are
- * the bag, and it is told as SB_PROBLEM ("unfinished"). A set whose "-00000-of-" shard is there
- * while others of it are not is named as incomplete.
+ * be a bag, or shards of an interleaved set have sizes that cannot be. The last limits in a
+ * limits.NAME may be past the end of NAME, as a writer that was killed leaves it: then the records
+ * before them are the bag, and this is reported as SB_PROBLEM ("unfinished"). A set that has its
+ * "-00000-of-" shard but lacks others is named as incomplete.
  */
 enum sb_code sb_bag_open(struct sb_bag **out, const char *spec,
                          const struct sb_bag_options *options, const struct sb_notify *notify,
@@ -106,7 +106,7 @@ enum sb_code sb_bag_read(struct sb_bag_reader *reader, uint32_t shard, int64_t o
 
 /*
  * A stored record (extent) as it was written, decoded where the shard is compressed. SB_LIMIT,
- * without text: it has more than `room` bytes, so stream it. SB_DAMAGED says where it is ("...
+ * without text: it has more than `capacity` bytes, so stream it. SB_DAMAGED says where it is ("...
  * (offset 123)", of several shards also which); not the record, whose number the caller knows.
  */
 enum sb_code sb_bag_load(struct sb_bag_reader *reader, const struct sb_extent *extent, void *data,

@@ -60,8 +60,8 @@ enum sb_code sb_bag_file_read(struct sb_bag *bag, uint32_t shard, enum sb_bag_pa
                               struct sb_error *err) SB_CHECKED;
 
 /*
- * To be asked after limits were read at the tail of NAME: an append writes over them, while they
- * stand in limits.NAME. SB_CHANGED: one has begun since the bag was opened, or is done.
+ * To be called after limits were read at the tail of NAME: an append writes over them, while they
+ * are in limits.NAME. SB_CHANGED: one has begun since the bag was opened, or is done.
  */
 enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard,
                                  struct sb_error *err) SB_CHECKED;

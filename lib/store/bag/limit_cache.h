@@ -1,8 +1,8 @@
 /*
  * Limits of a bag that were read at random, kept for the next time.
  *
- * Who asks for one record here and one there would read its limits and its bytes by two calls of
- * the system; with blocks of limits kept, up to 8 MB of them, it soon is one. Used by any number of
+ * A reader of single records at random needs two system calls for each, for its limits and for its
+ * bytes; with up to 8 MB of limits kept in blocks, it soon needs one. Used by any number of
  * threads.
  */
 #ifndef SB_STORE_BAG_LIMIT_CACHE_H

@@ -173,8 +173,8 @@ enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct
 {
     enum sb_code code = find_limits(bag, shard, notify, err);
 
-    /* An append may have begun or ended just now: each shows itself at the next look, which is at
-     * what stands there by then. */
+    /* An append may have begun or ended just now: the next look sees either, as it looks at what is
+     * there by then. */
     for (int again = 0; code == SB_CHANGED && again < LOOKS_MORE; again++) {
         if (!bag->unnamed) {
             sb_file_free(bag->file);

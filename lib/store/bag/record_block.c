@@ -121,7 +121,7 @@ enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size
                ? sb_bag_decode(block->reader, extent->shard, stored_at(block, i),
                                (size_t)extent->size, block->record.data, capacity, size, err)
                : SB_DAMAGED;
-    /* Read by itself, it is told with its place. */
+    /* Read by itself, it is reported with its place. */
     if (code == SB_DAMAGED)
         code = sb_bag_load(block->reader, extent, block->record.data, capacity, size, err);
     return code;

@@ -47,7 +47,7 @@ enum sb_code sb_record_block_size(struct sb_record_block *block, size_t i, int64
 
 /*
  * The record as it was written; data lives until the next call on this block. SB_LIMIT, without
- * text: it has more than `room` bytes. SB_DAMAGED as sb_bag_load says it.
+ * text: it has more than `capacity` bytes. SB_DAMAGED as sb_bag_load says it.
  */
 enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size_t capacity,
                                    const void **data, size_t *size,

@@ -14,7 +14,7 @@
 struct sb_record_names {
     int64_t first, step; /* of the records that are named, among all */
 
-    /* By a format: what stands before the number and behind it. */
+    /* By a format: what comes before the number, and after it. */
     struct sb_buf before, after;
     bool zeros, left;
     int width;

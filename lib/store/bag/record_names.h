@@ -26,7 +26,7 @@ enum sb_code sb_record_names_by_keys(struct sb_record_names **out, const char *k
                                      struct sb_error *err) SB_CHECKED;
 void sb_record_names_free(struct sb_record_names *names); /* NULL is allowed */
 
-/* From now on record r of whoever asks is number first + r * step of all: several bags, or shards,
+/* From now on the caller's record r is number first + r * step of all: several bags, or shards,
  * have names as if they were one. 0 and 1 to begin with. */
 void sb_record_names_place(struct sb_record_names *names, int64_t first, int64_t step);
 

@@ -12,7 +12,7 @@ struct scanning {
     struct sb_bag *bag;
     const struct sb_scan *scan;
     struct sb_bag_reader *reader;
-    struct sb_place next; /* behind the window */
+    struct sb_place next; /* after the window */
 
     /* Extents that no block has taken yet: window[at] to window[count - 1]. */
     struct sb_extent window[SB_RECORD_BLOCK_MAX];
@@ -33,7 +33,7 @@ static int64_t left_of_shard(const struct scanning *scanning)
     return sb_bag_shard(scanning->bag, shard)->records - scanning->next.index;
 }
 
-/* Fills the window. What is behind a record whose limits are wrong comes with the next window. */
+/* Fills the window. What comes after a record whose limits are wrong is in the next window. */
 static enum sb_code look_ahead(struct scanning *scanning, struct sb_error *err)
 {
     struct sb_place *next = &scanning->next;

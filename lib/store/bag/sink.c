@@ -276,7 +276,8 @@ static enum sb_code write_both(struct bag_sink *bag, struct bag_batch *own, size
     return code || !bag->keys ? code : write_rows(bag->keys, &own->keys, end, err);
 }
 
-/* The key of a record that came in pieces has no row: it goes behind them, and is written alone. */
+/* The key of a record that came in pieces has no row: it comes after the rows, and is written
+ * alone. */
 static enum sb_code write_key(struct bag_sink *bag, struct bag_batch *own,
                               const struct sb_item *item, struct sb_error *err)
 {
@@ -354,7 +355,7 @@ enum sb_code sb_sink_open_bag(struct sb_sink **out, const struct sb_bag_sink_opt
     code = sb_bag_writer_open(&bag->writer, &options->writer, err);
     if (code == SB_OK && options->keys)
         code = sb_bag_writer_open(&bag->keys, options->keys, err);
-    /* Levels that there are not are told before anything is read. */
+    /* A level that zstd does not have is reported before anything is read. */
     if (code == SB_OK)
         code = new_encoder(&bag->encoder, bag->writer, bag->dictionary, bag->level, err);
     if (code) {

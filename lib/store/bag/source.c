@@ -36,8 +36,8 @@ static enum sb_sure is_spec(const struct sb_input *input)
                : SB_NO;
 }
 
-/* An archive may be called like a bag; and the first record of a bag may be a database, but its
- * limits stand somewhere. */
+/* An archive may be called like a bag; and the first record of a bag may be a database, but then
+ * the bag has its limits somewhere. */
 static enum sb_sure is_called_bag(const struct sb_input *input)
 {
     if (!input->there || !S_ISREG(input->st.st_mode) || !sb_is_bag_name(input->path))

@@ -153,7 +153,7 @@ static enum sb_code decode(void *context, const struct sb_stored_cell *cell, con
                                   err);
     code = sb_bag_decode(reading->reader, extent->shard, stored, (size_t)extent->size, data,
                          capacity, size, err);
-    /* Once more by itself, which tells the place of what is wrong. */
+    /* Once more by itself, for an error that names the place. */
     return code == SB_DAMAGED ? sb_bag_load(reading->reader, extent, data, capacity, size, err)
                               : code;
 }

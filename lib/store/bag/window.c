@@ -68,8 +68,8 @@ enum sb_code sb_bag_window_load(struct sb_bag_window *window, struct sb_bag_read
     code = look(window, reader, extent, stored_size, &stored, err);
     if (!code)
         code = sb_bag_decode(reader, extent->shard, stored, stored_size, data, capacity, size, err);
-    /* Once more by itself: a file that was cut still has what stands before, and what is damaged is
-     * told with its place. */
+    /* Once more by itself: a file that was cut still has what comes before the cut, and the error
+     * names the place of the damage. */
     return code == SB_DAMAGED ? sb_bag_load(reader, extent, data, capacity, size, err) : code;
 }
 

@@ -1,8 +1,8 @@
 /*
- * Records of a bag, mostly one behind the other: their stored bytes are read many at once.
+ * Records of a bag, mostly one after the other: the stored bytes of many are read at once.
  *
- * {0} is an empty window. Whoever goes on from one record to the next gets long reads, whoever
- * jumps about gets just the bytes that were asked for. Belongs to one thread.
+ * {0} is an empty window. A caller that goes from one record to the next gets long reads; a caller
+ * that jumps gets just the bytes it wants. Belongs to one thread.
  */
 #ifndef SB_STORE_BAG_WINDOW_H
 #define SB_STORE_BAG_WINDOW_H

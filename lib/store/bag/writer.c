@@ -212,7 +212,7 @@ static int64_t records_wanted(const struct sb_bag_writer *writer)
     return total / writer->shards + (writer->shard < total % writer->shards);
 }
 
-/* Would the file of the shard pass its bound with this record behind it? A single record may. */
+/* Would the file of the shard pass its bound if this record were added? A single record may. */
 static bool passes_bound(const struct sb_bag_writer *writer, int64_t records, int64_t bytes,
                          int64_t size)
 {

@@ -1,28 +1,30 @@
 /*
- * Writing bags: one file, a set of shards, standard output, or more records for a bag that stands.
+ * Writing bags: one file, a set of shards, standard output, or more records for an existing bag.
  *
  * Stored records come in order; encoding them (record_codec.h) is the caller's. Belongs to one
  * thread at a time.
  *
  * What is on disk: who writes NAME holds a lock on .NAME.shardbox-lock beside it (out/lock.h; one
- * for all of a set). What is new stands under names such as .NAME.shardbox-new, is synced by the
- * commit, and then renamed: limits.NAME before NAME, of a set the shard "-00000-of-" last and
- * behind a sync of the directory, so that "@*" finds the whole set or none. free without commit
- * removes what is temporary. SIGKILL leaves it, and the next writer of the same name removes it.
+ * lock for all of a set). New files have names such as .NAME.shardbox-new until the commit syncs
+ * and renames them: limits.NAME before NAME, and of a set the shard "-00000-of-" last, after a sync
+ * of the directory, so that "@*" finds the whole set or none. free without commit removes what is
+ * temporary. SIGKILL leaves it, and the next writer of the same name removes it.
  *
- * force: a file is replaced at one moment, also where limits.NAME comes or goes: the bag has its
- * limits at the tail too while that happens. Of a set that is replaced, shard "-00000-of-" goes
- * aside first, so that a run that is killed between the renames leaves none rather than a mixed
- * one: the next run says so. Where the first of them fails it comes back.
+ * force: a file is replaced at one moment, even where limits.NAME appears or disappears: the bag
+ * also has its limits at the tail while that happens. When a set is replaced, its shard
+ * "-00000-of-" is moved aside first, so that a run that is killed between the renames leaves no set
+ * rather than a mixed one; the next run reports this. If the first of these renames fails, that
+ * shard is moved back.
  *
- * append: the lock's file says what the bag was (a journal, synced first). With limits at the tail
- * these are then written to limits.NAME, synced; then new records over the tail and all limits
- * behind them, synced; then limits.NAME is removed. Readers believe limits.NAME, so that they see
- * the old state or the new one. With separate limits: records, synced, then a new limits.NAME is
- * renamed over the old. By the journal the next writer undoes an append that was killed; a
- * limits.NAME that does not fit, without a journal, is another program's, and SB_DAMAGED. Of a set
- * the last shard grows (concatenated). Where keys are added with the records, either journal names
- * the other bag: the next writer of one of them puts both right (sb_bag_writer_commit_pair).
+ * append: the lock's file says what the bag was (a journal, synced first). A bag with limits at the
+ * tail goes through these steps: its limits are written to limits.NAME, synced; new records are
+ * written over the tail, and all limits after them, synced; limits.NAME is removed. Readers believe
+ * limits.NAME, so that they see the old state or the new one. A bag with separate limits: records,
+ * synced; then a new limits.NAME is renamed over the old. The next writer undoes an append that was
+ * killed, by the journal. A limits.NAME that does not fit, without a journal, is another program's,
+ * and SB_DAMAGED. In a set the last shard grows (concatenated). Where keys are added with the
+ * records, each journal names the other bag: the next writer of either puts both right
+ * (sb_bag_writer_commit_pair).
  */
 #ifndef SB_STORE_BAG_WRITER_H
 #define SB_STORE_BAG_WRITER_H
@@ -67,9 +69,9 @@ struct sb_bag_writer_options {
     const struct sb_notify *notify;
 };
 
-/* SB_EXISTS, SB_LOCKED, SB_INVALID (a terminal, "-" with separate limits, ...). Says, as SB_WARNING
- * ("mixed"), when a killed run's shards stand there, and the commit when a set with another number
- * of shards does. */
+/* SB_EXISTS, SB_LOCKED, SB_INVALID (a terminal, "-" with separate limits, ...). Reports as
+ * SB_WARNING ("mixed") that shards of a killed run are there; the commit does so for a set with
+ * another number of shards. */
 enum sb_code sb_bag_writer_open(struct sb_bag_writer **out,
                                 const struct sb_bag_writer_options *options,
                                 struct sb_error *err) SB_CHECKED;
@@ -113,11 +115,11 @@ enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer, struct sb_error 
 enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 
 /*
- * Commits records and the keys of them, each with a writer of its own: both, or neither. Of two new
- * bags the keys come first; without force they are taken away again when the records fail, and a
- * kill in between leaves them. Of two that are added to, all is written and synced before the
- * records have their commit; from there on the keys' one needs no room on disk, and what is left of
- * it the next writer of either bag does.
+ * Commits records and their keys, each with a writer of its own: both, or neither. Of two new bags
+ * the keys come first; without force they are removed again if the records fail, and a kill in
+ * between leaves them. When two bags are added to, all is written and synced before the commit of
+ * the records. After that the commit of the keys needs no space on disk, and the next writer of
+ * either bag does what is left of it.
  */
 enum sb_code sb_bag_writer_commit_pair(struct sb_bag_writer *records, struct sb_bag_writer *keys,
                                        struct sb_error *err) SB_CHECKED;

@@ -1,5 +1,5 @@
 /*
- * More records for a bag that stands.
+ * More records for an existing bag.
  */
 #include "core/io.h"
 #include "store/bag/writer_private.h"

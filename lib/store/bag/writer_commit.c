@@ -133,7 +133,8 @@ static enum sb_code name_set(struct sb_bag_writer *writer, struct sb_error *err)
     return code ? code : remove_old(writer, writer->shards, true, &changed, err);
 }
 
-/* Puts the limits in `limits` behind the records in `file`, which they must end with. */
+/* Adds the limits in `limits` at the end of `file`, if the last of them is where its records
+ * end. */
 static enum sb_code add_tail(int file, int limits, const char *path, struct sb_error *err)
 {
     struct stat records, numbers;

@@ -1,5 +1,5 @@
 /*
- * What stands where a bag is to be written.
+ * What exists where a bag is to be written.
  */
 #include "core/interrupt.h"
 #include "store/bag/writer_private.h"

@@ -121,7 +121,7 @@ enum sb_code sb_bag_read_journal(struct sb_bag_writer *writer, struct sb_bag_app
     return SB_OK;
 }
 
-/* Behind the first line, which stays as it is whatever becomes of this one. */
+/* After the first line, which stays as it is whatever happens to this one. */
 static enum sb_code add_line(struct sb_bag_writer *writer, const struct sb_buf *line,
                              struct sb_error *err)
 {

@@ -52,8 +52,7 @@ enum sb_code sb_bag_temporary_name(const struct sb_bag_writer *writer, uint32_t 
     return code;
 }
 
-/* A link to a file stays, and the file is replaced; but limits.NAME can stand beside one name only.
- */
+/* A link to a file stays, and the file is replaced; but limits.NAME can be beside one name only. */
 static enum sb_code follow_link(struct sb_bag_writer *writer, struct sb_error *err)
 {
     const char *path = writer->pattern.path;

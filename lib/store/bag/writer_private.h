@@ -100,7 +100,7 @@ enum sb_code sb_bag_remove_one(const struct sb_bag_writer *writer, uint32_t shar
 /* bag/writer_existing.c: SB_EXISTS unless force; removes what killed runs left. */
 enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 
-/* Tells of shards of a set with another number of them. */
+/* Reports shards of a set with another number of them. */
 enum sb_code sb_bag_report_others(const struct sb_bag_writer *writer,
                                   struct sb_error *err) SB_CHECKED;
 
@@ -150,7 +150,7 @@ enum sb_code sb_bag_give_name(const struct sb_bag_writer *writer, uint32_t shard
 enum sb_code sb_bag_append_open(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_bag_append_begin(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 
-/* All is on disk and synced then, but for the last step, which needs no room there. */
+/* After that all is on disk and synced but the last step, which needs no space there. */
 enum sb_code sb_bag_append_prepare(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 void sb_bag_append_free(struct sb_bag_writer *writer);

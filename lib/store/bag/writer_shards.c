@@ -99,7 +99,7 @@ static enum sb_code end_shard(struct sb_bag_writer *writer, int64_t first, int64
     return code ? code : close_out(writer, err);
 }
 
-/* Is there room for one more shard? */
+/* May there be one more shard? */
 static enum sb_code check_shard_limit(const struct sb_bag_writer *writer, struct sb_error *err)
 {
     uint32_t most = writer->shards ? writer->shards : SB_SPEC_SHARDS_MAX;

@@ -208,8 +208,8 @@ static enum sb_code undo_keys(const struct sb_bag_writer *writer,
     code = sb_bag_has_grown(records->path, records->end, records->limits_size, &grown, err);
     if (code == SB_NOENT)
         return sb_fail(err, SB_NOENT,
-                       "%s: keys were being added to it, and their records to %s, which is not "
-                       "there to tell whether they were; bring it back",
+                       "%s: keys were being added to it, and their records to %s, which is "
+                       "missing, so that it is unknown whether they were added; bring it back",
                        writer->pattern.path, records->path);
     if (code)
         return code;
