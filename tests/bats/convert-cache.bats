@@ -139,7 +139,7 @@ END
 @test "the first key sets the schema: one that differs is named, and nothing is written" {
     make_files 'tree/m:0/x.npy=<f4:1:1' 'tree/m:0/y.npy=<f4:1:1' 'tree/m:1/x.npy=<f4:1:2'
     run_fail 2 sb convert --to=cache tree m
-    told "shardbox convert: m:1: has no 'y', which the first key has; all keys of a cache have the same arrays, which come one behind the other"
+    told "shardbox convert: m:1: has no 'y', which the first key has; all keys of a cache have the same arrays, which come one after the other"
     [[ $(there .) == 'tree ' ]]
     make_files 'tree/m:1/y.npy=<f8:1:1'
     run_fail 2 sb convert --to=cache tree m

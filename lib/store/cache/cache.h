@@ -2,18 +2,20 @@
  * torchcachex caches, for reading: rows of Arrow files, found by their keys.
  *
  * The format (dahlem/torchcachex, src/torchcachex/backend.py): DIR/segments/segment_NUMBER.arrow,
- * one record batch each (arrow.h), with a column `key`; a key that stands several times counts
- * where it stands last, by the number of the segment and then the row. index.pkl (pickle_index.h)
- * and schema.json beside them are never needed: the first shortens a search, where it proves right,
- * and the second tells a list from a tuple. *.tmp are left-overs of a crash, and are not looked at.
+ * one record batch each (arrow.h), with a column `key`. Of a key that occurs several times the last
+ * row counts, by the number of the segment and then the row. index.pkl (pickle_index.h) and
+ * schema.json beside them are never needed: the first shortens a search, where it proves right, and
+ * the second distinguishes a list from a tuple. *.tmp are left-overs of a crash, and are not looked
+ * at.
  *
- * Several directories are one cache, whose rows come one behind the other: the last one wins.
+ * Several directories are one cache: their rows follow each other, and the last row of a key
+ * counts.
  *
- * Opening lists the directories. A segment is mapped when first needed, and some of them at a time;
- * what of it was found wrong is told once, and it then has no rows. Memory is some bytes for each
- * segment, a table of 64 MiB while superseded rows are looked for, and a bit for each row. A cache
- * belongs to one thread; readers, one for each thread, may be used beside each other and beside the
- * cache itself.
+ * Opening lists the directories. A segment is mapped when first needed, and only some of them at a
+ * time. A fault in a segment is reported once, and the segment then has no rows. Memory is some
+ * bytes for each segment, a table of 64 MiB while superseded rows are looked for, and a bit for
+ * each row. A cache belongs to one thread; readers, one for each thread, may be used beside each
+ * other and beside the cache itself.
  */
 #ifndef SB_STORE_CACHE_CACHE_H
 #define SB_STORE_CACHE_CACHE_H
@@ -39,8 +41,8 @@ enum sb_code sb_cache_list(const char *path,
                                                 struct sb_error *err),
                            void *context, struct sb_error *err) SB_CHECKED;
 
-/* dirs are kept. What is wrong with a segment is told as SB_PROBLEM ("damaged"), now or when it is
- * first needed, and the rest is used. SB_FORMAT: one of them is no cache. */
+/* dirs are kept. What is wrong with a segment is reported as SB_PROBLEM ("damaged"), now or when it
+ * is first needed, and the rest is used. SB_FORMAT: one of them is no cache. */
 enum sb_code sb_cache_open(struct sb_cache **out, const char *const *dirs, size_t count,
                            const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 void sb_cache_free(struct sb_cache *cache); /* NULL is allowed */

@@ -16,8 +16,8 @@ static const struct sb_cache_place nowhere = {.segment = SB_CACHE_NOWHERE};
 #define BITS_PER_KEY      16
 #define UNWANTED          SIZE_MAX
 
-/* The keys that are looked for: most that are none of them are told by a bit, from their length and
- * last bytes. Reading it is thread-safe. */
+/* The keys that are looked for. A bit, of a key's length and last bytes, rules out most other keys.
+ * Reading it is thread-safe. */
 struct wanted {
     const struct sb_row_key *keys; /* of the caller */
     struct sb_hash_key hash_key;
@@ -125,7 +125,7 @@ struct indexed_dir {
     struct search *search;
     uint32_t first;
     uint32_t end;
-    uint32_t last; /* that was asked for; its entries mostly come together */
+    uint32_t last; /* the last one looked up; its entries mostly come together */
 };
 
 static bool is_indexed(const struct search *search, uint32_t segment)
@@ -246,7 +246,7 @@ static int compare_hints(const void *a, const void *b)
     return left->place.row < right->place.row ? -1 : left->place.row > right->place.row;
 }
 
-/* SB_END: it does not stand there. */
+/* SB_END: the key is not there. */
 static enum sb_code check_hint(const struct search *search, const struct hint *hint,
                                struct sb_error *err)
 {
@@ -352,9 +352,9 @@ static enum sb_code scan_segment(struct search *search, uint32_t segment, struct
 }
 
 /*
- * From the last segment to the first: those that an index knows, only while there are keys that no
- * index found; others, while there are keys that could stand in them later than where an index has
- * them.
+ * From the last segment to the first. Segments that an index knows are read only while there are
+ * keys that no index found; the others, while they may have a key later than the place that an
+ * index gave.
  */
 static enum sb_code scan(struct search *search, struct sb_error *err)
 {

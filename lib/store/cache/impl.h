@@ -28,7 +28,7 @@ struct sb_cache_layout {
 
 void sb_cache_layout_free(struct sb_cache_layout *layout); /* NULL is allowed */
 
-/* Adds what tells the columns of one segment from those of another. */
+/* Adds a description by which the columns of two segments can be compared. */
 enum sb_code sb_cache_layout_describe(const struct sb_arrow *arrow, struct sb_buf *out) SB_CHECKED;
 
 /* Of one that is described. dir: the path of the cache. SB_FORMAT: its columns are none of a cache.
@@ -101,8 +101,8 @@ enum sb_code sb_cache_list_segments(struct sb_cache *cache, size_t dir,
 
 /*
  * cache/map.c: maps a segment, or finds it mapped, and pins it; any thread may. What is wrong with
- * it is not told, and the text begins with its path. SB_NOMEM, SB_INTERRUPT, SB_LIMIT and SB_SYSTEM
- * without descriptors have nothing to do with the segment.
+ * it is not reported, and the text of the error begins with its path. SB_NOMEM, SB_INTERRUPT,
+ * SB_LIMIT and SB_SYSTEM without descriptors have nothing to do with the segment.
  */
 enum sb_code sb_cache_pin(struct sb_cache *cache, uint32_t segment, struct sb_cache_map **out,
                           struct sb_error *err) SB_CHECKED;
@@ -123,12 +123,12 @@ void sb_cache_leave(struct sb_cache *cache, struct sb_cache_map *map);
 
 /*
  * As sb_cache_pin, for the thread that the cache belongs to: what is wrong with the segment is
- * told, once, and it has no rows from now on. Then it is SB_END.
+ * reported, once, and from then on it has no rows and is SB_END.
  */
 enum sb_code sb_cache_hold(struct sb_cache *cache, uint32_t segment, struct sb_cache_map **out,
                            struct sb_error *err) SB_CHECKED;
 
-/* Tells what is wrong with the segment, as err has it, unless that ends the work. */
+/* Reports what is wrong with the segment, as err has it, unless that ends the work. */
 enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment,
                               struct sb_error *err) SB_CHECKED;
 

@@ -17,7 +17,7 @@ struct sb_key_table {
     struct sb_cache_reader *reader;
     struct sb_hash_key seed;
     struct entry *entries;
-    size_t capacity; /* a power of two, of which at least a third stays free */
+    size_t capacity; /* a power of two; at least a third stays free */
 };
 
 static uint64_t hash_of(const struct sb_key_table *table, const struct sb_row_key *key)
@@ -37,8 +37,8 @@ static void add(struct sb_key_table *table, const struct sb_cache_row *row)
                                         .row = (uint32_t)row->place.row};
 }
 
-/* Before it is known how many of them count, which takes a look at all keys. SB_LIMIT: even if all
- * did, there would be no room. */
+/* Called before all keys are read to find how many rows count. SB_LIMIT: a table could not hold
+ * them if all did. */
 static enum sb_code check_rows(struct sb_cache *cache, struct sb_error *err)
 {
     struct sb_cache_segment segment;

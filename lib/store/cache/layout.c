@@ -54,7 +54,7 @@ enum sb_code sb_cache_layout_describe(const struct sb_arrow *arrow, struct sb_bu
     return code;
 }
 
-/* The columns of an Arrow file while they are told apart. */
+/* The columns of an Arrow file while it is found out what each is. */
 struct columns {
     const struct sb_arrow *arrow;
     size_t count;
@@ -100,8 +100,8 @@ static bool ends_in(const char *name, const char *end, size_t *size)
     return true;
 }
 
-/* Is it a column of values, or of blobs? *name_size: of the name before '_'; what stands alone
- * (!named) has none. */
+/* Is it a column of values, or of blobs? *name_size: of the name before '_', which a single array
+ * or blob (!named) lacks. */
 static bool has_values(const struct sb_arrow_column *column, bool named, size_t *name_size)
 {
     const char *end = column->type == SB_ARROW_BINARY ? "_" BLOB : "_" DATA;

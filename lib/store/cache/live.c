@@ -7,9 +7,9 @@
 #include <string.h>
 
 /*
- * Keys are known by 128 bits of two keyed hashes. Those of one pass over all rows, from the last to
- * the first, are the ones whose hash falls into its part; as many parts are made as it takes for
- * each to find room in the table.
+ * Keys are known by 128 bits of two keyed hashes. A pass goes over all rows, from the last to the
+ * first, and takes the keys whose hash falls into its part; there are so many parts that the keys
+ * of each fit into the table.
  */
 #define TABLE_BYTES ((size_t)64 << 20)
 #define TABLE_LEAST ((size_t)1 << 12)

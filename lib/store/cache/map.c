@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What stays mapped although nobody needs it at the moment. To map a segment anew, and its pages,
- * takes as long as a hundred values; and keys are asked for in any order. */
+/* What stays mapped although nobody needs it at the moment. Mapping a segment again, and its pages,
+ * takes as long as a hundred values, and keys come in any order. */
 #define UNPINNED_MOST       1024
 #define UNPINNED_BYTES_MOST ((int64_t)256 << 20)
 

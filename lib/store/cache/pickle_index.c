@@ -159,7 +159,7 @@ static enum sb_code expect(struct pickle *pickle, int wanted, struct sb_error *e
     return opcode == wanted ? SB_OK : fail_opcode(pickle, opcode, err);
 }
 
-/* A key, of which the opcode was taken, and its place. */
+/* A key, whose opcode was taken already, and its place. */
 static inline enum sb_code read_entry(struct pickle *pickle, int opcode,
                                       struct sb_pickle_entry *entry, struct sb_error *err)
 {
@@ -176,7 +176,7 @@ static inline enum sb_code read_entry(struct pickle *pickle, int opcode,
 typedef enum sb_code each_entry(void *context, const struct sb_pickle_entry *entry,
                                 struct sb_error *err);
 
-/* What stands between MARK, which was taken, and SETITEMS. */
+/* What is between MARK, which was taken already, and SETITEMS. */
 static enum sb_code read_items(struct pickle *pickle, each_entry *each, void *context,
                                struct sb_error *err)
 {

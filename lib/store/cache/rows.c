@@ -59,7 +59,7 @@ enum sb_code sb_cache_next(struct sb_cache *cache, struct sb_cache_row *row, str
     if (sb_heed_interrupt(err) || sb_cache_find_superseded(cache, err))
         return err->code;
     do {
-        /* What was given out lives until now. */
+        /* What was returned lives until now. */
         if (cache->touched > SB_CACHE_TOUCHED_MOST) {
             sb_cache_map_forget(cache->map);
             cache->touched = 0;

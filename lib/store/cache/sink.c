@@ -66,7 +66,7 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
     return SB_END;
 }
 
-/* Events of the turn are of the batch, and those of the end are told at once. */
+/* With a batch the event joins the batch's; at the end, without one, it is reported at once. */
 static enum sb_code report_spoiled(const struct cache_sink *cache, struct sb_batch *batch,
                                    struct sb_error *err)
 {

@@ -59,10 +59,10 @@ struct part {
     enum sb_array_form form;
     struct sb_cache_value value;
     unsigned char shape[SB_NPY_DIMS_MOST * sizeof(uint64_t)];
-    int64_t size; /* behind the header */
+    int64_t size; /* after the header */
 };
 
-/* A row has one for each field; two, values and shape, where they stand alone. */
+/* A row has one for each field; two, values and shape, where these are members of their own. */
 static size_t part_count(const struct cache_source *source)
 {
     if (source->entered == SB_CACHE_NOWHERE)
@@ -70,7 +70,7 @@ static size_t part_count(const struct cache_source *source)
     return source->segment.field_count * (source->raw ? 2 : 1);
 }
 
-/* What a part of a row is; false: nothing that is given out. */
+/* What a part of a row is; false: it does not become a member. */
 static bool choose_part(const struct cache_source *source, size_t number, struct part *part)
 {
     bool second = source->raw && number % 2 == 1;
@@ -213,7 +213,7 @@ static enum sb_code check_row(const struct cache_source *source, struct sb_error
     return code;
 }
 
-/* The next row that counts, and can be given out. */
+/* The next row that counts, and has members. */
 static enum sb_code next_row(struct cache_source *source, struct sb_error *err)
 {
     enum sb_code code;
@@ -331,8 +331,8 @@ static enum sb_code find_part(struct cache_loader *loader, const struct sb_membe
     return SB_OK;
 }
 
-/* Some of what is behind the header. By way of a copy: what is mapped may go away in the middle of
- * a system call. */
+/* Some of what follows the header. It is copied: what is mapped may go away in the middle of a
+ * system call. */
 static enum sb_code copy_values(struct cache_loader *loader, const struct sb_member *member,
                                 const struct part *part, int64_t at, size_t size, void *out,
                                 struct sb_error *err)

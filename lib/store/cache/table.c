@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define BLOCK              ((size_t)256 << 10) /* of what is streamed */
-#define USUAL_SIZE         4096                /* of a cell; nothing was read that would tell */
+#define USUAL_SIZE         4096                /* of a cell; nothing was read that says more */
 #define SEGMENT_BITS       40 /* a row is a segment, and below it the row in that */
 #define FINDS_BEFORE_TABLE 16
 
@@ -159,9 +159,9 @@ static enum sb_code need_places(struct cache_table *table, size_t count, struct 
     return SB_OK;
 }
 
-/* One look-up goes through all of the index, or of the keys; a table of them takes several times as
- * long, and then hardly anything: whoever asks again and again wants answers at once. Where there
- * can be none it goes on as before. */
+/* One look-up goes through all of the index, or of the keys. Making a table of them takes several
+ * times as long, and a look-up in it hardly any time: a caller that looks up again and again wants
+ * quick answers. Where no table can be made, look-ups go on as before. */
 static enum sb_code look_up(struct cache_table *table, const struct sb_row_key *keys, size_t count,
                             struct sb_error *err)
 {

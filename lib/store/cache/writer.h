@@ -76,7 +76,7 @@ struct sb_cache_writer_counts {
 };
 struct sb_cache_writer_counts sb_cache_writer_counts(const struct sb_cache_writer *writer);
 
-/* Keys that are foreign are told, once, as SB_WARNING ("key"). */
+/* Foreign keys are reported, once, as SB_WARNING ("key"). */
 enum sb_code sb_cache_writer_commit(struct sb_cache_writer *writer,
                                     struct sb_error *err) SB_CHECKED;
 

@@ -183,7 +183,7 @@ enum sb_code sb_cache_vet(const struct sb_cache_writer *writer, struct sb_error 
     return each_name(writer->path, O_NOFOLLOW, vet_name, NULL, err);
 }
 
-/* What stands */
+/* The existing cache */
 
 static enum sb_code take_path(struct sb_cache_writer *writer, struct sb_error *err)
 {

@@ -194,7 +194,7 @@ static enum sb_code check_structure(const struct sb_cache_columns *layout,
         return SB_OK;
     return sb_fail(err, SB_INVALID,
                    "%s: is a %s, where the first key is a %s; all keys of a cache have the same "
-                   "arrays, which come one behind the other",
+                   "arrays, which come one after the other",
                    subject, sb_cache_structure_words[form->structure],
                    sb_cache_structure_words[layout->structure]);
 }
@@ -211,7 +211,7 @@ enum sb_code sb_cache_columns_arrange(struct sb_cache_columns *layout,
         if (!find_field(form, own->name, i, &layout->order[i]))
             return sb_fail(err, SB_INVALID,
                            "%s: has no '%s', which the first key has; all keys of a cache have the "
-                           "same arrays, which come one behind the other",
+                           "same arrays, which come one after the other",
                            subject, own->name);
         other = &form->fields[layout->order[i]];
         if (own->blob != other->blob || (!own->blob && own->dtype != other->dtype))

@@ -14,7 +14,7 @@ enum sb_code sb_cache_end_index(struct sb_cache_writer *writer, struct sb_error 
     return code ? code : sb_outbuf_flush(&writer->index_out, err);
 }
 
-/* From the segments, all of which it maps. */
+/* From the segments; it maps all of them. */
 static enum sb_code rebuild(struct sb_cache_writer *writer, struct sb_error *err)
 {
     const char *path = writer->path;
@@ -27,7 +27,7 @@ static enum sb_code rebuild(struct sb_cache_writer *writer, struct sb_error *err
     return code;
 }
 
-/* From the index that stands, and that of the new rows */
+/* From the existing index, and that of the new rows */
 
 struct merge {
     const struct sb_cache_writer *writer;

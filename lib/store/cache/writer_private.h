@@ -37,7 +37,7 @@ struct sb_cache_writer {
     struct sb_buf work; /* the directory that is written in */
     bool made;          /* which was made, and is removed unless the commit renames it */
 
-    int64_t *numbers; /* of the segments that stand, increasing */
+    int64_t *numbers; /* of the existing segments, increasing */
     size_t number_count, number_capacity;
     int64_t base;    /* number of the first new segment */
     int64_t written; /* new segments, finished */
@@ -108,7 +108,7 @@ enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer, struct sb_err
 enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer,
                                      struct sb_error *err) SB_CHECKED;
 
-/* SB_EXISTS: there is something in the directory of the standing one that is not a cache's. */
+/* SB_EXISTS: the directory of the existing cache has something in it that is not a cache's. */
 enum sb_code sb_cache_vet(const struct sb_cache_writer *writer, struct sb_error *err) SB_CHECKED;
 
 /* Removes the directory of a cache, with all that may be in one. What is not there is no error. */
