@@ -87,8 +87,8 @@ cat_names() {
 }
 
 @test "cat: anything behind a frame" {
-    cat_names "$sound"x "has junk behind its zstd data (offset 12)"
-    cat_names "$sound$sound" "has junk behind its zstd data (offset 12)"
+    cat_names "$sound"x "has junk after its zstd data (offset 12)"
+    cat_names "$sound$sound" "has junk after its zstd data (offset 12)"
 }
 
 @test "cat: a frame that holds more or less than it declares" {
@@ -105,13 +105,13 @@ cat_names() {
     bag_of s-00000-of-00002.bagz "$sound"
     bag_of s-00001-of-00002.bagz "$sound"x
     run_fail 1 sb cat s@2.bagz 4
-    stderr_is "shardbox cat: s@2.bagz: record 4: has junk behind its zstd data (shard s-00001-of-00002.bagz, offset 12)"
+    stderr_is "shardbox cat: s@2.bagz: record 4: has junk after its zstd data (shard s-00001-of-00002.bagz, offset 12)"
 }
 
 @test "unpack and find leave a damaged record out, and name it" {
     bag_of a.bagz "$sound"x
     run_fail 1 within_64 "$SHARDBOX" unpack -C out a.bagz
-    stderr_has "00000001: a.bagz: has junk behind its zstd data (offset 12); left out"
+    stderr_has "00000001: a.bagz: has junk after its zstd data (offset 12); left out"
     [[ $(ls out) == $'00000000\n00000002' ]]
     bag_of a.bagz 'plain text'
     run_fail 1 within_64 "$SHARDBOX" find a.bagz

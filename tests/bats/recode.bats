@@ -61,7 +61,7 @@ load helper
     run_fail 1 sb convert --decompress tree out.barecat
     stderr_has "plain"
     stderr_has "cut"
-    stderr_has "has junk behind"
+    stderr_has "has junk after"
     [[ $(sb ls out.barecat) == $'twice\nwhole' ]]
     [[ $(sb cat out.barecat twice | wc -l) == 2000 ]]
 }

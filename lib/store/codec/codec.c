@@ -50,7 +50,7 @@ struct sb_codec {
 
     /* Of a decompressor: */
     bool inside;  /* a member or frame, or before the first */
-    bool padding; /* zeros behind the last member */
+    bool padding; /* zeros after the last member */
     bool whole;   /* one was complete */
 
     bool ready; /* z, bz: it was initialised; lz4: its frame has begun */
@@ -78,7 +78,7 @@ static enum sb_code cut_short(const struct sb_codec *codec, struct sb_error *err
 static enum sb_code no_beginning(const struct sb_codec *codec, struct sb_error *err)
 {
     if (codec->whole)
-        return sb_fail(err, SB_DAMAGED, "has junk behind its %s data", codec->format->name);
+        return sb_fail(err, SB_DAMAGED, "has junk after its %s data", codec->format->name);
     return sb_fail(err, SB_DAMAGED, "is not %s data, whatever its name says", codec->format->name);
 }
 
@@ -457,7 +457,7 @@ static enum sb_code step_unzstd(struct sb_codec *codec, struct sb_codec_io *io,
     ZSTD_outBuffer out = {io->out, io->capacity, 0};
     size_t result;
 
-    /* A call behind the end of a frame would begin another. */
+    /* A call after the end of a frame would begin another. */
     if (!codec->inside && io->in_size == 0)
         return SB_OK;
     result = ZSTD_decompressStream(codec->as.zd, &out, &in);
@@ -541,7 +541,7 @@ static enum sb_code begin_lz4(struct sb_codec *codec, int64_t size, struct sb_er
     return SB_OK;
 }
 
-/* Of what can go wrong there is only memory: the room is always enough. */
+/* Only memory can fail: the capacity is always enough. */
 static enum sb_code step_lz4(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
 {
     LZ4F_preferences_t preferences = lz4_preferences(codec);

@@ -2,11 +2,11 @@
  * One format of compressed bytes, in one direction, as a stream: zlib, libbz2, liblzma, libzstd, or
  * liblz4. Single files and whole tars are compressed by it.
  *
- * A decompressor takes several members or frames one behind the other, as the tools of the formats
- * do, and the padding that these allow (zeros behind gzip members, in fours behind xz streams).
- * What it needs is bounded: windows and dictionaries of up to 128 MiB. The same bytes in, with the
- * same size told at the start, give the same compressed bytes. Texts of errors do not name the
- * file. A codec belongs to one thread, and may be begun again.
+ * A decompressor takes several members or frames one after the other, as the tools of the formats
+ * do, and the padding that these allow (zeros after gzip members, in fours after xz streams). Its
+ * needs are bounded: windows and dictionaries of up to 128 MiB. The same bytes, with the same size
+ * given at the start, are compressed to the same bytes. Texts of errors do not name the file. A
+ * codec belongs to one thread, and may be begun again.
  */
 #ifndef SB_STORE_CODEC_CODEC_H
 #define SB_STORE_CODEC_CODEC_H
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The least room of a step. */
+/* The least capacity for a step. */
 #define SB_CODEC_CAPACITY ((size_t)257 << 10)
 
 struct sb_codec;
@@ -27,10 +27,10 @@ struct sb_codec;
 struct sb_codec_io {
     const char *in; /* moved on as bytes are taken */
     size_t in_size;
-    bool end; /* nothing will come behind them */
+    bool end; /* nothing will come after them */
     char *out;
     size_t capacity;
-    size_t made; /* of room; set by each step */
+    size_t made; /* bytes at out; set by each step */
     bool more;   /* set by each step: another one is needed even if nothing waits */
 };
 
@@ -54,8 +54,8 @@ void sb_codec_free(struct sb_codec *codec); /* NULL is allowed */
 enum sb_code sb_codec_begin(struct sb_codec *codec, int64_t size, struct sb_error *err) SB_CHECKED;
 
 /*
- * SB_DAMAGED: the bytes are not what they should be, are cut short (told at the end), or something
- * else is behind them. SB_LIMIT: they need a larger window.
+ * SB_DAMAGED: the bytes are not what they should be, are cut short (reported at the end), or
+ * something else comes after them. SB_LIMIT: they need a larger window.
  */
 enum sb_code sb_codec_step(struct sb_codec *codec, struct sb_codec_io *io,
                            struct sb_error *err) SB_CHECKED;

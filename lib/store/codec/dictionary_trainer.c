@@ -92,7 +92,7 @@ static void thin(struct sb_trainer *trainer)
     trainer->every *= 2;
 }
 
-/* Is the next record to be taken? Then there is room for all that may be taken of it. */
+/* Is the next record to be taken? Then there is space for all that may be taken of it. */
 static bool is_wanted(struct sb_trainer *trainer)
 {
     int64_t number = trainer->seen++;
@@ -205,7 +205,7 @@ static enum sb_code train(struct sb_trainer *trainer, char *dictionary, size_t *
         return SB_OK;
     return sb_fail(err, SB_INVALID,
                    "no dictionary of %zu bytes can be made of this sample, %zu records with %zu "
-                   "bytes (%s); ask for a smaller one, or write the bag without",
+                   "bytes (%s); choose a smaller one, or write the bag without",
                    trainer->dictionary_size, trainer->count, trainer->used,
                    ZDICT_getErrorName(*size));
 }

@@ -23,7 +23,7 @@ enum sb_code sb_trainer_new(struct sb_trainer **out, int64_t dictionary_size,
                             struct sb_error *err) SB_CHECKED;
 void sb_trainer_free(struct sb_trainer *trainer); /* NULL is allowed */
 
-/* Goes through the source to its end. What is damaged is not in the sample, and not told. */
+/* Goes through the source to its end. What is damaged is not in the sample, and is not reported. */
 enum sb_code sb_trainer_take(struct sb_trainer *trainer, struct sb_source *source,
                              struct sb_error *err) SB_CHECKED;
 

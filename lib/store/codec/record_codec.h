@@ -1,11 +1,10 @@
 /*
  * One record of a bag to its stored form and back: a zstd frame, or as it is.
  *
- * An empty record is stored as nothing. A stored record is one frame; anything behind it, and a
- * frame that is cut short or does not hold what it declares, is SB_DAMAGED. A frame need not
- * declare its size. No memory is taken on a frame's word: windows are at most 128 MiB, and what
- * comes out goes where there is room, or in blocks to a callback. Texts of errors do not name the
- * record.
+ * An empty record is stored as nothing. A stored record is one frame. SB_DAMAGED: anything follows
+ * the frame, or the frame is cut short, or does not hold what it declares. A frame need not declare
+ * its size. No memory is taken on a frame's word: windows are at most 128 MiB, and decoded bytes go
+ * to the caller's memory, or in blocks to a callback. Texts of errors do not name the record.
  *
  * A dictionary is shared by any number of threads; coders belong to one thread each.
  */
@@ -28,7 +27,7 @@ enum sb_compression {
 /* What AUTO means for a file. */
 enum sb_compression sb_compression_of(enum sb_compression wanted, const char *path);
 
-/* The dictionary of a bag: zstd's own format, or raw content, as zstd tells them apart. */
+/* The dictionary of a bag: zstd's own format, or raw content, as zstd recognises them. */
 struct sb_dictionary;
 enum sb_code sb_dictionary_read(struct sb_dictionary **out, const char *path,
                                 struct sb_error *err) SB_CHECKED;
@@ -56,7 +55,7 @@ void sb_decoder_free(struct sb_decoder *decoder);             /* NULL is allowed
 enum sb_code sb_frame_size(const void *frame, size_t size, int64_t stored, int64_t *content,
                            struct sb_error *err) SB_CHECKED;
 
-/* The whole record into `data`. SB_LIMIT, without text: it has more than `room` bytes. */
+/* The whole record into `data`. SB_LIMIT, without text: it has more than `capacity` bytes. */
 enum sb_code sb_decode(struct sb_decoder *decoder, const void *frame, size_t frame_size, void *data,
                        size_t capacity, size_t *size, struct sb_error *err) SB_CHECKED;
 

@@ -9,7 +9,7 @@
 #define DESCRIPTOR_AT  4
 #define SINGLE_SEGMENT 0x20
 #define WINDOW_AT      5
-#define WINDOW_LOG_MAX 27 /* also what zstd takes in pieces, unless told otherwise */
+#define WINDOW_LOG_MAX 27 /* also what zstd takes in pieces by default */
 
 /* RFC 8878, 3.1.1.2: a block's header and a byte that is repeated; and what comes of a block. */
 #define BLOCK_LEAST 4
@@ -74,7 +74,7 @@ static enum sb_code cut_short(struct sb_error *err)
 
 static enum sb_code has_junk(struct sb_error *err)
 {
-    return sb_fail(err, SB_DAMAGED, "has junk behind its zstd data");
+    return sb_fail(err, SB_DAMAGED, "has junk after its zstd data");
 }
 
 static enum sb_code window_too_large(struct sb_error *err)
@@ -107,8 +107,9 @@ static enum sb_code decoding_failed(size_t result, bool without, struct sb_error
 }
 
 /*
- * Decoding at once needs no window, and would do; but a frame must not be good or bad by the room
- * that there happens to be. RFC 8878, 3.1.1.1.2: no window where the content is a single segment.
+ * Decoding at once needs no window, and would do; but whether a frame is good must not depend on
+ * the capacity that there happens to be. RFC 8878, 3.1.1.1.2: no window where the content is a
+ * single segment.
  */
 static bool has_large_window(const unsigned char *frame, size_t size)
 {
@@ -143,7 +144,7 @@ enum sb_code sb_frame_size(const void *frame, size_t size, int64_t stored, int64
     return SB_OK;
 }
 
-/* One frame, and nothing behind it? That is seen by its blocks' headers. */
+/* One frame, and nothing after it? The headers of its blocks show that. */
 static enum sb_code check_frame(const void *frame, size_t size, struct sb_error *err)
 {
     size_t length = ZSTD_findFrameCompressedSize(frame, size);
@@ -180,7 +181,7 @@ enum sb_code sb_decode(struct sb_decoder *decoder, const void *frame, size_t fra
         return SB_OK;
     }
     (void)ZSTD_DCtx_reset(decoder->zstd, ZSTD_reset_session_only);
-    /* Where the size is declared, there is room for what should come. */
+    /* Where the size is declared, the capacity is enough for what should come. */
     if (content < 0 && ZSTD_getErrorCode(result) == ZSTD_error_dstSize_tooSmall)
         return too_large(err);
     return decoding_failed(result, !decoder->dictionary, err);
@@ -198,7 +199,7 @@ enum sb_code sb_decode_begin(struct sb_decoder *decoder, struct sb_error *err)
     return SB_OK;
 }
 
-/* The first bytes decide before zstd sees what is behind them. */
+/* The first bytes decide before zstd sees what follows them. */
 static enum sb_code look_at_head(struct sb_decoder *decoder, const void *piece, size_t size,
                                  struct sb_error *err)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* zstd's own writes 110 KiB where it is not told otherwise. */
+/* zstd's own trainer writes 110 KiB by default. */
 #define DICTIONARY_MAX   ((size_t)128 << 20)
 #define DICTIONARY_BLOCK ((size_t)64 << 10)
 

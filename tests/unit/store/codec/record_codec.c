@@ -192,10 +192,10 @@ static void what_is_no_frame_or_not_only_one(void)
         refused(decoder, frame.data, size, "its zstd data are cut short");
     CHECK(sb_buf_set(&two, frame.data, frame.size) == SB_OK);
     CHECK(sb_buf_add_char(&two, 'x') == SB_OK);
-    refused(decoder, two.data, two.size, "has junk behind its zstd data");
+    refused(decoder, two.data, two.size, "has junk after its zstd data");
     sb_buf_cut(&two, frame.size);
     CHECK(sb_buf_add(&two, frame.data, frame.size) == SB_OK);
-    refused(decoder, two.data, two.size, "has junk behind its zstd data");
+    refused(decoder, two.data, two.size, "has junk after its zstd data");
     sb_encoder_free(encoder);
     sb_decoder_free(decoder);
     sb_buf_release(&frame);

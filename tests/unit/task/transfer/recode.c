@@ -308,7 +308,7 @@ static void padding_of_gzip(void)
     CHECK(same(&plain, &out));
     CHECK(sb_buf_add(&packed, "x", 1) == SB_OK);
     CHECK(recode(recoder, &decompress, "a.gz", &packed, 1, &out, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "has junk behind its gzip data");
+    CHECK_TEXT(err.text, "has junk after its gzip data");
     sb_recoder_free(recoder);
     sb_buf_release(&plain);
     sb_buf_release(&packed);
