@@ -52,7 +52,7 @@ static bool is_compress(const unsigned char *data, size_t size)
            (data[2] & 0x1f) >= 9 && (data[2] & 0x1f) <= 16;
 }
 
-/* Frames that decoders of zstd and lz4 pass over: which of them it is, what follows tells. */
+/* Frames that decoders of zstd and lz4 skip; what follows shows which of the two it is. */
 static size_t skippable(const unsigned char *data, size_t size)
 {
     size_t at = 0;

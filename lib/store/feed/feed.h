@@ -24,18 +24,18 @@ struct sb_feed_watch {
 };
 
 /*
- * The input and the watch stay as long as the feed. The outermost filter is what
- * input->type.filter says; where that is none, and for a second one, first bytes tell (but not of
- * SB_FRAMES, which has no more than that one, and may be empty). max_size: of
- * what comes out of a filter, 0 for any. SB_FORMAT when there are too many filters.
+ * The input and the watch stay as long as the feed. input->type.filter is the outermost filter;
+ * where it is none, and for a second filter, the first bytes decide (but SB_FRAMES has no more than
+ * that one, and may be empty). max_size limits what comes out of a filter; 0: no limit. SB_FORMAT
+ * when there are too many filters.
  */
 enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input, int64_t max_size,
                           struct sb_feed_watch *watch, struct sb_error *err) SB_CHECKED;
 void sb_feed_free(struct sb_feed *feed); /* NULL is allowed */
 
 /*
- * Some of the next bytes, at most room, never none; SB_END behind the last. SB_DAMAGED: compressed
- * data is cut short or wrong; *got, which the caller sets to 0 before, then counts the
+ * Some of the next bytes, at most `capacity`, never none; SB_END after the last. SB_DAMAGED:
+ * compressed data is cut short or wrong; *got, which the caller sets to 0 before, then counts the
  * bytes that came before that. SB_LIMIT: more than max_size.
  */
 enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity, size_t *got,

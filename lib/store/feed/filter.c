@@ -79,8 +79,8 @@ static enum sb_code refuse(struct filter_feed *feed, struct sb_error *err)
 }
 
 /*
- * The filter is asked for by its number: left to itself, libarchive would go on looking for further
- * ones in what comes out of it. That of compress reads while it is made, and needs its input then.
+ * The filter is chosen by its number: otherwise libarchive would go on looking for further filters
+ * in what comes out of it. That of compress reads while it is made, and needs its input then.
  */
 static int choose_filter(struct archive *archive, int code)
 {
@@ -107,7 +107,7 @@ static enum sb_code open_filter(struct filter_feed *feed, struct sb_error *err)
     return SB_END;
 }
 
-/* Behind the end: what did the filter leave? */
+/* After the end: what did the filter leave? */
 static enum sb_code finish(struct filter_feed *feed, struct sb_error *err)
 {
     int64_t left = feed->given - archive_filter_bytes(feed->archive, -1);

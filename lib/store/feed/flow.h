@@ -17,7 +17,8 @@ enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input, in
                           struct sb_error *err) SB_CHECKED;
 void sb_flow_free(struct sb_flow *flow); /* NULL is allowed */
 
-/* The next block, which lives until the next one; SB_END behind the last, which stays. */
+/* The next block, which lives until the next call; SB_END after the last block, which then
+ * stays. */
 enum sb_code sb_flow_next(struct sb_flow *flow, const void **data, size_t *size,
                           struct sb_error *err) SB_CHECKED;
 
