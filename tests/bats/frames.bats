@@ -87,7 +87,7 @@ y 0'
 @test "a record that holds what would end it is refused" {
     make_odd_records
     run_fail 2 sb convert --frame=line records.tar line.records
-    stderr_has 'shardbox convert: 00000004: holds a newline, which would end it too early; choose a framing that tells lengths, such as u32'
+    stderr_has 'shardbox convert: 00000004: holds a newline, which would end it too early; choose a framing with lengths, such as u32'
     run_fail 2 sb convert --frame=nul records.tar nul.records
     stderr_has 'shardbox convert: 00000004: holds a NUL, which would end it too early'
     [[ ! -e line.records && ! -e nul.records ]]
@@ -103,7 +103,7 @@ y 0'
     rm names/*
     touch names/$'\xe9'
     run_fail 2 sb convert --frame=jsonl names -
-    stderr_has 'its name is not UTF-8, which JSON asks for; choose batch or tar'
+    stderr_has 'its name is not UTF-8, which JSON needs; choose batch or tar'
 }
 
 @test "records are called by their number, or by the name that stands in the frame" {
@@ -263,7 +263,7 @@ y"
     done
     flip_byte a.tfrecord 13
     run_fail 2 sb convert --frame=tfrecord a.tfrecord a.barecat
-    stderr_is 'shardbox convert: a.tfrecord: record 0, at byte 0: its bytes do not match the checksum behind them; is the framing right?'
+    stderr_is 'shardbox convert: a.tfrecord: record 0, at byte 0: its bytes do not match the checksum after them; is the framing right?'
 }
 
 @test "lengths that cannot be take no memory" {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Of one call of the encoder, so that no piece needs more room than it has bytes. */
+/* Of one call of the encoder, so that no piece needs more space than it has bytes. */
 #define ENCODED_AT_ONCE ((size_t)48 << 10)
 
 const char *const sb_framing_words[] = {"none",     "line",  "nul",   "u32", "u64", "varint",
@@ -21,7 +21,7 @@ const char *const sb_framing_words[] = {"none",     "line",  "nul",   "u32", "u6
 struct sb_framer {
     enum sb_framing framing;
     char line_end; /* of batch */
-    int64_t size;  /* of the record at hand; -1: its framing does not tell it */
+    int64_t size;  /* of the record at hand; -1: its framing does not have it */
     int64_t left;  /* of that */
     uint32_t crc;
     struct sb_base64 base64;
@@ -105,7 +105,7 @@ static enum sb_code add(struct sb_buf *out, const void *data, size_t size, struc
     return sb_buf_add(out, data, size) ? sb_fail_memory(err) : SB_OK;
 }
 
-/* What stands before a record */
+/* What comes before a record */
 
 static enum sb_code add_u32(struct sb_buf *out, int64_t size, struct sb_error *err)
 {
@@ -150,7 +150,7 @@ static enum sb_code add_json_text(struct sb_buf *out, const char *text, struct s
 
     if (!sb_is_utf8(text, size))
         return sb_fail(err, SB_INVALID,
-                       "its name is not UTF-8, which JSON asks for; choose batch or tar");
+                       "its name is not UTF-8, which JSON needs; choose batch or tar");
     for (const char *at = text; !code && *at; at++) {
         if (*at == '"' || *at == '\\')
             code = sb_buf_add_format(out, "\\%c", *at);
@@ -257,7 +257,7 @@ static enum sb_code refuse_separator(const void *data, size_t size, char separat
     if (!memchr(data, separator, size))
         return SB_OK;
     return sb_fail(err, SB_INVALID,
-                   "holds a %s, which would end it too early; choose a framing that tells lengths, "
+                   "holds a %s, which would end it too early; choose a framing with lengths, "
                    "such as u32",
                    what);
 }
@@ -285,7 +285,7 @@ static enum sb_code count(struct sb_framer *framer, size_t size, struct sb_error
     framer->left -= (int64_t)size;
     if (framer->left >= 0)
         return SB_OK;
-    return sb_fail(err, SB_CHANGED, "has more bytes than the %" PRId64 " that its frame tells",
+    return sb_fail(err, SB_CHANGED, "has more bytes than the %" PRId64 " that its frame says",
                    framer->size);
 }
 
@@ -314,7 +314,7 @@ enum sb_code sb_framer_data(struct sb_framer *framer, const void *data, size_t s
     return code ? code : add(out, data, size, err);
 }
 
-/* What stands behind it */
+/* What comes after it */
 
 static enum sb_code end_json(struct sb_framer *framer, struct sb_buf *out, struct sb_error *err)
 {
@@ -340,7 +340,7 @@ static const char zeros[2 * SB_TAR_BLOCK];
 enum sb_code sb_framer_end(struct sb_framer *framer, struct sb_buf *out, struct sb_error *err)
 {
     if (framer->left > 0)
-        return sb_fail(err, SB_CHANGED, "has fewer bytes than the %" PRId64 " that its frame tells",
+        return sb_fail(err, SB_CHANGED, "has fewer bytes than the %" PRId64 " that its frame says",
                        framer->size);
     switch (framer->framing) {
     case SB_FRAMING_LINE:

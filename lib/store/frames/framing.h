@@ -1,9 +1,9 @@
 /*
- * Records on a pipe: what stands before, between or behind them.
+ * Records on a pipe: what comes before, between or after them.
  *
  *   none      nothing: records run into each other; as input, all of it is one record
- *   line      a newline behind each; SB_INVALID for a record that holds one
- *   nul       a NUL behind each; likewise
+ *   line      a newline after each; SB_INVALID for a record that holds one
+ *   nul       a NUL after each; likewise
  *   u32, u64  its length before each, little-endian
  *   varint    its length before each as a base-128 varint: protobuf's delimited messages
  *   tfrecord  length, masked CRC32C of it, record, masked CRC32C of that: TensorFlow's
@@ -43,14 +43,14 @@ enum sb_framing {
 /* Their words, in that order; ends with NULL. */
 extern const char *const sb_framing_words[];
 
-/* What records so framed are as a container: nothing but these words tell it. */
+/* What records so framed are as a container. Only these words say so, not the content. */
 enum sb_container_kind sb_framing_kind(enum sb_framing framing);
 
 /* One record about to be written. */
 struct sb_framed {
     const char *name;            /* of jsonl's "key" (NULL: none), batch, and tar's member */
     int64_t index;               /* of jsonl */
-    int64_t size;                /* looked at where sb_framing_tells_size */
+    int64_t size;                /* looked at where sb_framing_has_size */
     const struct sb_entry *like; /* whose mode, owner and time tar's member has; NULL: unknown */
 };
 
@@ -64,13 +64,13 @@ enum sb_code sb_framer_new(struct sb_framer **out, enum sb_framing framing,
                            struct sb_error *err) SB_CHECKED;
 void sb_framer_free(struct sb_framer *framer); /* NULL is allowed */
 
-/* What ends the line of batch: a newline unless told otherwise. */
+/* What ends the line of batch; a newline by default. */
 void sb_framer_set_line_end(struct sb_framer *framer, char line_end);
 
 /*
  * Texts of errors do not name the record. SB_INVALID: the framing cannot hold its size, its name,
- * or (data) what would stand for its end; the text says what to choose instead. SB_CHANGED: its
- * bytes are not as many as was told.
+ * or (data) bytes that would be read as its end; the text says what to choose instead. SB_CHANGED:
+ * it has more or fewer bytes than its frame says.
  */
 enum sb_code sb_framer_begin(struct sb_framer *framer, const struct sb_framed *record,
                              struct sb_buf *out, struct sb_error *err) SB_CHECKED;
@@ -79,9 +79,9 @@ enum sb_code sb_framer_data(struct sb_framer *framer, const void *data, size_t s
 enum sb_code sb_framer_end(struct sb_framer *framer, struct sb_buf *out,
                            struct sb_error *err) SB_CHECKED;
 enum sb_code sb_framer_finish(struct sb_framer *framer, struct sb_buf *out,
-                              struct sb_error *err) SB_CHECKED; /* behind the last record */
+                              struct sb_error *err) SB_CHECKED; /* after the last record */
 
-/* The same of a framing of which there is no framer at hand. */
+/* The same of a framing, where there is no framer at hand. */
 enum sb_code sb_framing_finish(enum sb_framing framing, struct sb_buf *out,
                                struct sb_error *err) SB_CHECKED;
 

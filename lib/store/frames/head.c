@@ -24,7 +24,7 @@ enum sb_code sb_frame_cut_short(const struct sb_frame_reader *reader, struct sb_
     return sb_frame_damaged(reader, "is cut short", err);
 }
 
-/* What stands before a record. SB_END: nothing more comes. */
+/* What comes before a record. SB_END: nothing more comes. */
 
 static enum sb_code read_head(struct sb_frame_reader *reader, void *head, size_t size,
                               struct sb_error *err)
@@ -125,7 +125,7 @@ static bool parse_size(const char *text, int64_t *size)
     return text[0] >= '0' && text[0] <= '9' && !*end && !errno;
 }
 
-/* What the writer of the frames could not give out. */
+/* What the writer of the frames could not write. */
 static void report_answer(const struct sb_frame_reader *reader, const char *word)
 {
     if (strcmp(word, "missing") == 0)
@@ -136,7 +136,7 @@ static void report_answer(const struct sb_frame_reader *reader, const char *word
                   "%s: said to be damaged; left out", reader->what);
 }
 
-/* The name is in reader->name, the space behind it a NUL. */
+/* The name is in reader->name; the space after it is a NUL there. */
 static enum sb_code head_of_batch(struct sb_frame_reader *reader, struct sb_error *err)
 {
     struct sb_buf *line = &reader->name;
@@ -155,7 +155,7 @@ static enum sb_code head_of_batch(struct sb_frame_reader *reader, struct sb_erro
         if (parse_size(space + 1, &reader->left))
             return SB_OK;
         if (strcmp(space + 1, "missing") != 0 && strcmp(space + 1, "damaged") != 0)
-            return sb_frame_damaged(reader, "has no size behind its name", err);
+            return sb_frame_damaged(reader, "has no size after its name", err);
         report_answer(reader, space + 1);
         reader->begin = reader->in.position;
     }
@@ -175,7 +175,7 @@ static enum sb_code head_of_json(struct sb_frame_reader *reader, struct sb_error
     return code;
 }
 
-/* A record of which no more than its beginning is at hand. */
+/* A record whose beginning alone is at hand. */
 static enum sb_code spool_record(struct sb_frame_reader *reader, bool to_end, char separator,
                                  struct sb_error *err)
 {

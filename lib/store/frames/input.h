@@ -1,7 +1,7 @@
 /*
  * Framed records as they come in: what of the input is at hand, and how far it has come.
  *
- * Internal to frames/reader.c and what it stands on; belongs to one thread.
+ * Internal to frames/reader.c and the files below it; belongs to one thread.
  */
 #ifndef SB_STORE_FRAMES_INPUT_H
 #define SB_STORE_FRAMES_INPUT_H
@@ -15,7 +15,7 @@ struct sb_frame_input {
     int64_t position; /* of it */
 };
 
-/* Has at least one byte at hand at SB_OK; SB_END behind the last. */
+/* SB_OK: at least one byte is at hand; SB_END after the last. */
 enum sb_code sb_frame_input_fill(struct sb_frame_input *input, struct sb_error *err) SB_CHECKED;
 
 static inline void sb_frame_input_pass(struct sb_frame_input *input, size_t size)

@@ -72,7 +72,7 @@ static enum sb_code take_pair(struct line *line, struct sb_error *err)
     return code;
 }
 
-/* Behind it only blanks, to the end of the line or of all. */
+/* After it only blanks, to the end of the line or of all. */
 static enum sb_code end_line(struct sb_frame_input *input, struct sb_error *err)
 {
     enum sb_code code;

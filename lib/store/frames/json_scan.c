@@ -96,7 +96,7 @@ static enum sb_code put(struct sb_json_text *text, const char *data, size_t size
     return sb_buf_add(text->kept, data, size) ? sb_fail_memory(err) : SB_OK;
 }
 
-/* Control characters stand there only as escapes; in base64 they are wrong anyway. */
+/* Control characters occur there only as escapes; in base64 they are wrong anyway. */
 static enum sb_code put_raw(struct sb_json_text *text, const char *data, size_t size,
                             struct sb_error *err)
 {
@@ -127,7 +127,7 @@ static enum sb_code take_hex(struct sb_frame_input *input, uint32_t *value, stru
     return SB_OK;
 }
 
-/* Behind "\u"; a character beyond 16 bits comes as two of them. */
+/* After "\u"; a character beyond 16 bits comes as two of them. */
 static enum sb_code take_code_point(struct sb_frame_input *input, uint32_t *point,
                                     struct sb_error *err)
 {

@@ -37,7 +37,7 @@ enum sb_code sb_json_look(struct sb_frame_input *input, char *c, struct sb_error
 enum sb_code sb_json_expect(struct sb_frame_input *input, char wanted,
                             struct sb_error *err) SB_CHECKED;
 
-/* Behind its opening quote. */
+/* After its opening quote. */
 enum sb_code sb_json_string(struct sb_frame_input *input, struct sb_json_text *text,
                             struct sb_error *err) SB_CHECKED;
 

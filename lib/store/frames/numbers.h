@@ -1,5 +1,5 @@
 /*
- * The numbers that stand around framed records.
+ * The numbers around framed records.
  *
  * Lengths are little-endian; varints as protobuf's encoding has them (seven bits a byte, the lowest
  * first, the top bit set on all but the last); the CRC32C of a TFRecord is masked as TensorFlow's

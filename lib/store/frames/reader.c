@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOOT_MAX     4                 /* bytes behind a record */
+#define FOOT_MAX     4                 /* bytes after a record */
 #define SPOOLED_MOST ((size_t)1 << 20) /* of one in memory */
 
 static size_t foot_size(const struct sb_frame_reader *reader)
@@ -26,15 +26,15 @@ static enum sb_code take_foot(struct sb_frame_reader *reader, struct sb_error *e
     if (got < size)
         return sb_frame_cut_short(reader, err);
     if (reader->framing == SB_FRAMING_TFRECORD && sb_get_u32(foot) != sb_masked_crc(reader->crc))
-        return sb_frame_damaged(reader, "its bytes do not match the checksum behind them", err);
+        return sb_frame_damaged(reader, "its bytes do not match the checksum after them", err);
     if (reader->framing == SB_FRAMING_BATCH && foot[0] != '\n')
-        return sb_frame_damaged(reader, "no newline is behind it", err);
+        return sb_frame_damaged(reader, "no newline follows it", err);
     return SB_OK;
 }
 
 /*
- * The next bytes of a record that lies in the input. Its last ones are not given before what is
- * behind them was found to be sound: where that comes only with the next block, they wait in tail.
+ * The next bytes of a record that lies in the input. Its last bytes are not given before what
+ * follows them was found to be sound: where that comes only with the next block, they wait in tail.
  */
 static enum sb_code next_piece(struct sb_frame_reader *reader, const void **data, size_t *size,
                                struct sb_error *err)

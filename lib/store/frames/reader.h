@@ -1,10 +1,10 @@
 /*
  * Framed records, taken out of their frames one by one: framing.h has the framings.
  *
- * A record's last bytes are not given before what stands behind it was found to be sound. One whose
- * size only its end tells, and that is not at hand as a whole, is spooled (core/spool.h), so that
- * sizes are always known. A length is believed by nobody: nothing is allocated for it. Belongs to
- * one thread.
+ * A record's last bytes are not given before what follows it was found to be sound. A record whose
+ * size only its end shows, and that is not at hand as a whole, is spooled (core/spool.h), so that
+ * sizes are always known. A length is not trusted: nothing is allocated for it. Belongs to one
+ * thread.
  */
 #ifndef SB_STORE_FRAMES_READER_H
 #define SB_STORE_FRAMES_READER_H
@@ -17,7 +17,7 @@ struct sb_frame_reader;
 struct sb_frame {
     int64_t number;
     int64_t size;
-    const char *name; /* that stands in the frame; NULL: none */
+    const char *name; /* that is in the frame; NULL: none */
     size_t name_size;
 };
 
@@ -35,7 +35,7 @@ void sb_frame_reader_free(struct sb_frame_reader *reader); /* NULL is allowed */
 enum sb_code sb_frame_reader_next(struct sb_frame_reader *reader, struct sb_frame *frame,
                                   struct sb_error *err) SB_CHECKED;
 
-/* Its next bytes, never none, which live until the next call; SB_END behind its last. */
+/* Its next bytes, never none, which live until the next call; SB_END after its last. */
 enum sb_code sb_frame_reader_block(struct sb_frame_reader *reader, const void **data, size_t *size,
                                    struct sb_error *err) SB_CHECKED;
 

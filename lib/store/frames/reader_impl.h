@@ -1,5 +1,5 @@
 /*
- * What frames/reader.c and frames/head.c share: a reader of frames, and how it reads what stands
+ * What frames/reader.c and frames/head.c share: a reader of frames, and how it reads what comes
  * before a record.
  */
 #ifndef SB_STORE_FRAMES_READER_IMPL_H
@@ -27,7 +27,7 @@ struct sb_frame_reader {
     uint32_t crc; /* of those given */
     const char *piece;
     size_t piece_size;        /* IN_PIECE; 0: it was given */
-    char tail[SB_FRAME_TAIL]; /* its last bytes, when what is behind them has to be read first */
+    char tail[SB_FRAME_TAIL]; /* its last bytes, when what follows them has to be read first */
     struct sb_spool spool;
     int64_t spooled; /* of it, so many bytes were given */
     struct sb_buf name;
@@ -40,8 +40,8 @@ enum sb_code sb_frame_cut_short(const struct sb_frame_reader *reader,
                                 struct sb_error *err) SB_CHECKED;
 
 /*
- * Reads what stands before the next record, and with that finds out where it is: reader->where, and
- * left, piece, spool or name. SB_END: nothing more comes.
+ * Reads what comes before the next record, and so finds where the record is: sets reader->where,
+ * and left, piece, spool or name. SB_END: nothing more comes.
  */
 enum sb_code sb_frame_head(struct sb_frame_reader *reader, struct sb_error *err) SB_CHECKED;
 

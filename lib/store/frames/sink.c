@@ -152,7 +152,7 @@ static enum sb_code store_large(struct frames_sink *frames, struct sb_batch *bat
     enum sb_code code = put_out(frames, 0, err);
     int64_t start = sb_outfile_size(frames->file);
 
-    /* Where only reading tells its size, it is read twice. */
+    /* Where only reading shows its size, it is read twice. */
     if (!code && large.size < 0 && sb_framing_has_size(frames->framing)) {
         large.size = 0;
         code = sb_item_stream(batch, item, add_size, &large.size, err);

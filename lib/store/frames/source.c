@@ -9,7 +9,7 @@ struct frames_source {
     struct sb_frame_reader *reader;
     struct sb_record_names *names;
     bool own_names; /* freed with the source */
-    bool chosen;    /* else those that stand in the frames are better */
+    bool chosen;    /* else those in the frames are better */
     struct sb_buf name;
 };
 
@@ -56,10 +56,10 @@ static void free_source(struct sb_source *base)
 }
 
 /*
- * Framed records as the members of a source, in sequence (block, no loaders). They are called by
- * the number that each has, as options->names says, or in batch and jsonl by the name that stands
- * in the frame, unless options->names_chosen. Sizes are always known. What is compressed is what
- * input->type.filter says (SB_FRAMES). Of tar it is the source of a tar.
+ * Framed records as the members of a source, in sequence (block, no loaders). A member is named by
+ * its number, as options->names says, or in batch and jsonl by the name in its frame, unless
+ * options->names_chosen. Sizes are always known. input->type.filter says how the frames are
+ * compressed (SB_FRAMES). For tar it is the source of a tar.
  */
 static enum sb_code open_frames(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,

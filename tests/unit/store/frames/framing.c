@@ -115,8 +115,8 @@ static void a_tar_has_whole_blocks(void)
 static void what_would_end_a_record_is_refused(void)
 {
     CHECK(frame_once(SB_FRAMING_LINE, NULL, "a\nb", 3) == SB_INVALID);
-    CHECK_TEXT(err.text, "holds a newline, which would end it too early; choose a framing that "
-                         "tells lengths, such as u32");
+    CHECK_TEXT(err.text, "holds a newline, which would end it too early; choose a framing with "
+                         "lengths, such as u32");
     CHECK(frame_once(SB_FRAMING_NUL, NULL, "a\0b", 3) == SB_INVALID);
     CHECK(frame_once(SB_FRAMING_LINE, NULL, "a\0b", 3) == SB_OK);
     CHECK(frame_once(SB_FRAMING_NUL, NULL, "a\nb", 3) == SB_OK);

@@ -249,9 +249,9 @@ static void lengths_are_not_believed(void)
     REFUSES(SB_FRAMING_VARINT, "\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\2x",
             "input: record 1, at byte 1: has a length that is no varint of 64 bits");
     REFUSES(SB_FRAMING_BATCH, "a 1\nx\nb 99999999999999999999\n",
-            "input: record 1, at byte 6: has no size behind its name");
+            "input: record 1, at byte 6: has no size after its name");
     REFUSES(SB_FRAMING_BATCH, "a 1\nxy\n",
-            "input: record 0, at byte 0: no newline is behind it; "
+            "input: record 0, at byte 0: no newline follows it; "
             "is the framing right?");
 }
 
