@@ -175,7 +175,7 @@ which cannot be distinguished where locks do not work; wait for it, or open it o
     [[ ! -e .b.bagz.shardbox-lock ]]
     : >.b.bagz.shardbox-lock
     run_fail 2 unlocked convert --force a.barecat b.bagz
-    stderr_has "b.bagz: another process is writing it, or was killed, which cannot be told apart where \
+    stderr_has "b.bagz: another process is writing it, or was killed, which look the same where \
 locks do not work; if none runs, remove "
 }
 

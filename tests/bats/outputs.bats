@@ -238,8 +238,8 @@ nothing that an interrupted run left; move it away"
     [[ $(ls -A at) == a.zip ]]
     echo half >at/.a.zip.shardbox-out
     run_fail 2 "${unlocked[@]}" "$SHARDBOX" convert -q --force in.tar at/a.zip
-    stderr_is "shardbox convert: at/a.zip: another process is writing it, or was killed, which cannot be \
-told apart where locks do not work; if none runs, remove $PWD/at/.a.zip.shardbox-out"
+    stderr_is "shardbox convert: at/a.zip: another process is writing it, or was killed, which look the \
+same where locks do not work; if none runs, remove $PWD/at/.a.zip.shardbox-out"
     run_ok sb convert -q --force in.tar at/a.zip
     [[ $(ls -A at) == a.zip ]]
 }

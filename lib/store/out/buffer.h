@@ -1,6 +1,6 @@
 /*
- * Bytes on their way to a descriptor: small writes are gathered, and of a file the kernel is asked
- * to begin writing large ones to disk, so that a final sync is short.
+ * Bytes on their way to a descriptor. Small writes are gathered; for a file the kernel is made to
+ * begin writing large ones to disk, so that a final sync is short.
  *
  * The descriptor is the caller's, and is written at its own position. Belongs to one thread.
  */
@@ -33,14 +33,14 @@ void sb_outbuf_release(struct sb_outbuf *out); /* {0} and a released one are all
 enum sb_code sb_outbuf_write(struct sb_outbuf *out, const void *data, size_t size,
                              struct sb_error *err) SB_CHECKED;
 
-/* Writes the pieces one behind the other, without a copy. */
+/* Writes the pieces one after the other, without a copy. */
 enum sb_code sb_outbuf_write_pieces(struct sb_outbuf *out, const struct iovec *pieces, size_t count,
                                     struct sb_error *err) SB_CHECKED;
 
 /* What is held is lost when this fails. */
 enum sb_code sb_outbuf_flush(struct sb_outbuf *out, struct sb_error *err) SB_CHECKED;
 
-/* Of a file: takes back what was written behind the first `size` bytes. */
+/* For a file: takes back what was written after the first `size` bytes. */
 enum sb_code sb_outbuf_cut(struct sb_outbuf *out, int64_t size, struct sb_error *err) SB_CHECKED;
 
 /* Bytes that came, those of `written` at the beginning included. */

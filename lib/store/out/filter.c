@@ -26,7 +26,7 @@ struct sb_outfilter {
     pthread_t thread;
     bool threaded; /* else, where the system gives no thread, the caller does the work */
     struct block blocks[BLOCKS];
-    char *out; /* SB_CODEC_ROOM */
+    char *out; /* SB_CODEC_CAPACITY */
 
     pthread_mutex_t mutex;
     pthread_cond_t changed;

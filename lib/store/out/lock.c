@@ -34,7 +34,7 @@ static enum sb_code lock_file(int fd, const char *path, bool made, const char *n
     if (code || error_number == 0 || made)
         return code;
     return sb_fail(err, SB_LOCKED,
-                   "%s: another process is writing it, or was killed, which cannot be told apart "
+                   "%s: another process is writing it, or was killed, which look the same "
                    "where locks do not work; if none runs, remove %s",
                    name, path);
 }

@@ -24,7 +24,7 @@ struct sb_outfile {
     int64_t size;
     struct sb_outfilter *filter; /* NULL: none */
 
-    struct sb_outbuf out; /* behind the filter, and with one, of its thread */
+    struct sb_outbuf out; /* after the filter; with one, its thread owns it */
 };
 
 static bool is_written_directly(const struct stat *st)
@@ -107,7 +107,7 @@ static enum sb_code open_target(struct sb_outfile *file,
     return SB_OK;
 }
 
-/* Behind the filter: a sb_each_block. */
+/* After the filter: a sb_each_block. */
 static enum sb_code put(void *context, const void *data, size_t size, struct sb_error *err)
 {
     struct sb_outfile *file = context;

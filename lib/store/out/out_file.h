@@ -1,11 +1,11 @@
 /*
  * A file that appears whole or not at all, or standard output: where the streaming sinks write.
  *
- * Bytes go through the filter that was asked for (out/filter.h), in the order of the calls. A file
- * stands under a temporary name beside its own (out/temporary.h), locked, until the commit has
- * synced and renamed it; free removes it, and after a kill the next run to the same output. A FIFO
- * or a character device, such as /dev/stdout, is written directly, as standard output is. Belongs
- * to one thread at a time.
+ * Bytes go through the chosen filter (out/filter.h), in the order of the calls. A file has a
+ * temporary name beside its own (out/temporary.h), and is locked, until the commit has synced and
+ * renamed it; free removes it, and after a kill the next run to the same output does. A FIFO or a
+ * character device, such as /dev/stdout, is written directly, as standard output is. Belongs to one
+ * thread at a time.
  */
 #ifndef SB_STORE_OUT_OUT_FILE_H
 #define SB_STORE_OUT_OUT_FILE_H
@@ -26,7 +26,7 @@ enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sin
 enum sb_code sb_outfile_write(struct sb_outfile *file, const void *data, size_t size,
                               struct sb_error *err) SB_CHECKED;
 
-/* Writes the pieces one behind the other, where possible without a copy. */
+/* Writes the pieces one after the other, where possible without a copy. */
 enum sb_code sb_outfile_write_pieces(struct sb_outfile *file, const struct iovec *pieces,
                                      size_t count, struct sb_error *err) SB_CHECKED;
 
@@ -48,7 +48,7 @@ enum sb_code sb_outfile_patch(struct sb_outfile *file, int64_t offset, const voi
 /* Can the above be done? */
 bool sb_outfile_goes_back(const struct sb_outfile *file);
 
-/* Likewise: takes back what was written behind the first `size` bytes. */
+/* Likewise: takes back what was written after the first `size` bytes. */
 enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size, struct sb_error *err) SB_CHECKED;
 
 /* Of a file with a temporary name: has it its own by now, also where the commit failed after that?

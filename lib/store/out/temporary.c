@@ -24,7 +24,7 @@ enum sb_code sb_out_hide(const char *path, const char *suffix, struct sb_buf *ou
                : SB_OK;
 }
 
-/* So many bytes of the name as may stand there, no character cut in two. */
+/* The number of bytes of the name that fit there, no character cut in two. */
 static size_t fitting(const char *name, size_t size)
 {
     size_t most = NAME_BYTES - 1 - strlen(SB_OUT_SUFFIX);

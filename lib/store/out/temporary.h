@@ -2,13 +2,13 @@
  * The name under which an output that is one file is made: DIR/.NAME.shardbox-out for DIR/NAME.
  *
  * It belongs to that output, so that there is never more than one of them, and its maker holds a
- * lock on it (out/lock.h) until it is renamed. What stands there unlocked is what a killed run
- * left, and the next one removes it: a regular file that has no other name. Names of this form are
- * shardbox's own, for what a tar or a zip holds that is not whole bears no other mark. Anything
- * else there is refused: a directory, a link, a file of several names.
+ * lock on it (out/lock.h) until it is renamed. A file of this name that is not locked was left by a
+ * killed run, and the next run removes it: a regular file that has no other name. Names of this
+ * form are shardbox's own, since no other mark says that a tar or a zip is not whole. Anything else
+ * there is refused: a directory, a link, a file of several names.
  *
- * Of a NAME with which it would be longer than 255 bytes, the first bytes and a checksum stand for
- * the whole. Thread-safe.
+ * Where it would be longer than 255 bytes, the first bytes of NAME and a checksum stand for the
+ * whole. Thread-safe.
  */
 #ifndef SB_STORE_OUT_TEMPORARY_H
 #define SB_STORE_OUT_TEMPORARY_H
@@ -20,8 +20,8 @@
 
 #define SB_OUT_SUFFIX ".shardbox-out"
 
-/* DIR/.NAME and the suffix, for DIR/NAME: what else stands beside an output until it is done.
- * Replaces what the buffer holds. */
+/* DIR/.NAME and the suffix, for DIR/NAME: other files beside an output until it is done. Replaces
+ * what the buffer holds. */
 enum sb_code sb_out_hide(const char *path, const char *suffix, struct sb_buf *out,
                          struct sb_error *err) SB_CHECKED;
 
