@@ -369,7 +369,7 @@ static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t numbe
     return SB_OK;
 }
 
-/* What there is, by what files are called behind the stem. */
+/* What there is, by what files are called after the stem. */
 enum { SAMPLES, FILES_BYTES };
 static const struct sb_measure of_samples[] = {{"samples", false}, {"bytes", true}};
 

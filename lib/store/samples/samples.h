@@ -1,10 +1,10 @@
 /*
  * Samples: the files of a tree that belong together by their names, 0017.jpg and 0017.json, as the
- * rows of a table (store/table.h), whose columns are what stands behind the stem: jpg, json.
+ * rows of a table (store/table.h). The columns are what comes after the stem: jpg, json.
  *
  * As WebDataset groups them (webdataset/tariterators.py, base_plus_ext): files whose paths are the
- * same up to the first dot of the last component are one sample, and what stands behind that dot is
- * what each of them is of it. A file without such a stem (README, .x) is a sample of its own, of a
+ * same up to the first dot of the last component are one sample, and what comes after that dot
+ * names the file's column. A file without such a stem (README, .x) is a sample of its own, of a
  * column without a name, also below a directory, where WebDataset takes the directory's name for
  * the stem.
  */
@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-/* More columns than these are not told apart: names with a date in them may have one each. */
+/* More columns than these are not distinguished: names with a date in them may have one each. */
 #define SB_SAMPLE_COLUMNS_MOST 1000
 
 /*
