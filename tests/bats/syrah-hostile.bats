@@ -94,7 +94,7 @@ left_out() {
     make_syrah e.syr "$two" "dtypes['x'] = 'object'"
     refused e.syr "array 'x': its dtype 'object' is not known"
     make_syrah f.syr "$two" "metadata = bson(array('x'), array('name'), array('x'))"
-    refused f.syr "array 'x': its name stands twice"
+    refused f.syr "array 'x': its name occurs twice"
 }
 
 @test "one array of one item is bad: the others are read" {

@@ -76,7 +76,7 @@ bounds: 1/x: lies outside the data section (offset -5, 4 bytes)'
     make_syrah a.syr "$two"
     head -c 22 /dev/zero | put a.syr 0
     run_fail 2 sb verify a.syr
-    stderr_is 'shardbox verify: a.syr: is a Syrah file that was never closed: it has no header and no metadata, and what it holds cannot be told apart'
+    stderr_is 'shardbox verify: a.syr: is a Syrah file that was never closed: it has no header and no metadata, so that its items cannot be found'
     run_fail 2 sb verify --from=syrah /dev/null
 }
 

@@ -21,11 +21,11 @@ struct sb_syrah_written {
 
 #define SB_SYRAH_DOCUMENT_MOST INT32_MAX /* bytes: its length is an int32 */
 
-/* How many items of these arrays a document of at most `limit` bytes has room for. */
+/* How many items of these arrays a document of at most `limit` bytes can hold. */
 int64_t sb_syrah_document_capacity(const struct sb_syrah_written *arrays, size_t count,
                                    int64_t limit);
 
-/* Bytes of the document; items are as many as there is room for. */
+/* Bytes of the document; it can hold so many items. */
 int64_t sb_syrah_document_size(const struct sb_syrah_written *arrays, size_t count, int64_t items);
 
 /* Feeds it to `each`. Of so many items, whose extents have waited. */

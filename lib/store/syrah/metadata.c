@@ -52,7 +52,7 @@ static enum sb_code take_binary(const struct sb_syrah *syrah, const char *array,
     uint32_t length = 0;
 
     if (*data)
-        return fail_array(syrah, array, "its offsets or sizes stand twice", err);
+        return fail_array(syrah, array, "its offsets or sizes occur twice", err);
     if (bson_iter_type(walk) != BSON_TYPE_BINARY)
         return fail_array(syrah, array, "its offsets or sizes are no binaries", err);
     bson_iter_binary(walk, &subtype, &length, data);
@@ -68,7 +68,7 @@ static enum sb_code take_dtype(const struct sb_syrah *syrah, const char *array,
     uint32_t length = 0;
 
     if (out->dtype)
-        return fail_array(syrah, array, "its dtype stands twice", err);
+        return fail_array(syrah, array, "its dtype occurs twice", err);
     if (bson_iter_type(walk) != BSON_TYPE_UTF8)
         return fail_array(syrah, array, "its dtype is no text", err);
     out->dtype = bson_iter_utf8(walk, &length);
@@ -218,7 +218,7 @@ static enum sb_code sort_names(struct sb_syrah *syrah, struct sb_error *err)
         const char *name = syrah->arrays[syrah->by_name[i]].name;
 
         if (strcmp(name, syrah->arrays[syrah->by_name[i - 1]].name) == 0)
-            return fail_array(syrah, name, "its name stands twice", err);
+            return fail_array(syrah, name, "its name occurs twice", err);
     }
     return SB_OK;
 }

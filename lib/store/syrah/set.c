@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define SUFFIX     ".syr"
-#define SPEC_SHOWN 100 /* bytes of a list of files, of which there are too many */
+#define SPEC_SHOWN 100 /* bytes of a list of too many files */
 
 struct file {
     struct sb_syrah *syrah;

@@ -1,5 +1,5 @@
 /*
- * Syrah files that are read as one: the items of the second behind those of the first.
+ * Syrah files that are read as one: the items of the second follow those of the first.
  *
  * The first says which arrays there are, and their order; the others must have the same, of the
  * same types, in any order. Items are numbered through. May be used by any number of threads.
@@ -42,8 +42,8 @@ int64_t sb_syrah_set_find(const struct sb_syrah_set *set, const char *name, size
 /* Where an item, which must be there, is: its file, as a shard, and its number in that. */
 struct sb_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item);
 
-/* One array of one item; the text of SB_DAMAGED is that of sb_syrah_extents, behind the file's name
- * where there are several. */
+/* One array of one item; the text of SB_DAMAGED is that of sb_syrah_extents, after the file's name
+ * where there are several files. */
 enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_place place,
                                  uint32_t array, struct sb_extent *out,
                                  struct sb_error *err) SB_CHECKED;

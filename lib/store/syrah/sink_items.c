@@ -70,7 +70,7 @@ static bool is_number(const struct sb_syrah_items *items)
     return number == sb_syrah_writer_count(items->writer);
 }
 
-/* The writer says what is wrong with an array; of which item is known here. */
+/* The writer says what is wrong with an array; this adds the item. */
 static enum sb_code name_item(const struct sb_syrah_items *items, enum sb_code code,
                               struct sb_error *err)
 {
@@ -82,7 +82,7 @@ static enum sb_code name_item(const struct sb_syrah_items *items, enum sb_code c
     return sb_fail(err, SB_INVALID, "%s: %s", items->item.data, why.text);
 }
 
-/* One that is spoiled is left out, which was told. */
+/* One that is spoiled is left out, which was reported. */
 static enum sb_code end_item(struct sb_syrah_items *items, struct sb_error *err)
 {
     enum sb_code code;
@@ -203,7 +203,7 @@ struct piece {
     struct sb_item *item;
 };
 
-/* A sb_each_block. What is behind a fault is passed over. */
+/* A sb_each_block. What follows a fault is skipped. */
 static enum sb_code feed(void *context, const void *data, size_t size, struct sb_error *err)
 {
     struct piece *piece = context;

@@ -46,8 +46,8 @@ enum sb_code sb_syrah_fail_array(struct sb_batch *batch, struct sb_item *item,
 
 void sb_syrah_items_release(struct sb_syrah_items *items); /* not the writer */
 
-/* The next one, of which `file` is known where it is SB_ITEM_READ; also one that has failed, which
- * costs its item. SB_INVALID: the item differs from the first. */
+/* The next one; if it is SB_ITEM_READ, `file` describes it. One that has failed costs its item.
+ * SB_INVALID: the item differs from the first. */
 enum sb_code sb_syrah_items_take(struct sb_syrah_items *items, struct sb_batch *batch,
                                  struct sb_item *item, const struct sb_array_file *file,
                                  struct sb_error *err) SB_CHECKED;

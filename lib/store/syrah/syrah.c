@@ -47,7 +47,7 @@ static enum sb_code read_header(struct sb_syrah *syrah, struct sb_error *err)
     if (is_zero(data, got))
         return sb_fail(err, SB_FORMAT,
                        "%s: is a Syrah file that was never closed: it has no header and no "
-                       "metadata, and what it holds cannot be told apart",
+                       "metadata, so that its items cannot be found",
                        syrah->file->name);
     if (!sb_syrah_is_header(data, got))
         return sb_fail(err, SB_FORMAT, "%s: is no Syrah file: its header is not one",

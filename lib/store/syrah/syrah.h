@@ -1,5 +1,5 @@
 /*
- * A Syrah file, for reading: items by number, each of which has every array.
+ * A Syrah file, for reading: items by number, each with every array.
  *
  * The format (gsicard/syrah, README and _hl/): a header of 22 bytes ("GS", four bytes of version,
  * offset and length of the metadata as little-endian int64), the bytes of arrays, and a BSON
@@ -7,9 +7,9 @@
  * dtype: text }. Offsets count from the start of the file. A file that was not closed has no
  * header: its first bytes are zero, or missing.
  *
- * Opening reads the header and walks the document's few elements, which is mapped: its cost does
- * not depend on the number of items. BSON is read by libbson; what it points at is held against
- * the document and the data section whenever it is used. May be used by any number of threads.
+ * Opening reads the header and maps the document, and walks its few elements: its cost does not
+ * depend on the number of items. BSON is read by libbson; what it points at is checked against the
+ * document and the data section whenever it is used. May be used by any number of threads.
  */
 #ifndef SB_STORE_SYRAH_SYRAH_H
 #define SB_STORE_SYRAH_SYRAH_H
@@ -30,10 +30,10 @@ struct sb_file;
 struct sb_syrah;
 
 /*
- * It becomes a holder of the file. SB_FORMAT: it is none, or was never closed, or its metadata
- * cannot be trusted as a whole: they lie outside the file, are no BSON, an array lacks an element
- * or stands twice, is of an unknown type, or of another count than the first; the text says what.
- * SB_CHANGED: it becomes shorter.
+ * It becomes a holder of the file. SB_FORMAT: the file is none, or was never closed, or its
+ * metadata cannot be trusted as a whole: they lie outside the file, are no BSON, an array lacks an
+ * element or occurs twice, is of an unknown type, or of another count than the first; the text says
+ * what. SB_CHANGED: it becomes shorter.
  */
 enum sb_code sb_syrah_open(struct sb_syrah **out, struct sb_file *file,
                            struct sb_error *err) SB_CHECKED;
@@ -59,13 +59,13 @@ int64_t sb_syrah_data_end(const struct sb_syrah *syrah);
 int64_t sb_syrah_metadata_size(const struct sb_syrah *syrah); /* bytes */
 
 /* Does it lie inside the data section, in whole values of the array's type? SB_DAMAGED says what is
- * wrong with it, but not of which item it is. */
+ * wrong with it, but does not name its item. */
 enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
                                    const struct sb_extent *extent, struct sb_error *err) SB_CHECKED;
 
 /*
- * Of one array of `count` items from `first` on, which must be there. All of out is filled in, the
- * first *good are sound. SB_DAMAGED: the one behind them is not ("item 5, array 'x': ...").
+ * One array of `count` items from `first` on, which must be there. All of out is filled in; its
+ * first *good are sound. SB_DAMAGED: the next one after these is not ("item 5, array 'x': ...").
  * SB_CHANGED: the file has become shorter.
  */
 enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int64_t first,

@@ -181,7 +181,7 @@ static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell
     return is_npy(set_of(table), &cell->cell);
 }
 
-/* What stands before the values: nothing, or the header of a .npy. */
+/* What comes before the values: nothing, or the header of a .npy. */
 static enum sb_code make_header(struct syrah_reader *reader, const struct sb_stored_cell *cell,
                                 size_t *size, struct sb_error *err)
 {

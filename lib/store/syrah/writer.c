@@ -137,7 +137,7 @@ static bool is_called(const struct sb_syrah_written *array, const char *name, si
     return strncmp(array->name, name, size) == 0 && array->name[size] == '\0';
 }
 
-/* -1 or 1 as `name` comes before or behind that of the array; 0: it is its own. */
+/* -1 or 1 as `name` comes before or after that of the array; 0: it is its own. */
 static int compare_with(const struct sb_syrah_written *array, const char *name, size_t size)
 {
     int order = strncmp(name, array->name, size);
@@ -226,7 +226,7 @@ enum sb_code sb_syrah_writer_array(struct sb_syrah_writer *writer, const char *n
     return SB_OK;
 }
 
-/* Behind the header; a sb_each_block. */
+/* After the header; a sb_each_block. */
 static enum sb_code put(void *context, const void *data, size_t size, struct sb_error *err)
 {
     struct sb_syrah_writer *writer = context;

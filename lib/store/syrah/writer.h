@@ -1,15 +1,14 @@
 /*
  * A Syrah file that is written: item after item, in the order that they come.
  *
- * The first item says which arrays there are, and of which types; the others must have the same, in
+ * The first item says which arrays there are, and their types; the others must have the same, in
  * any order. Bytes go to the output at once; offsets and sizes wait, beyond some MB in a temporary
  * file, and become the BSON document at the commit. It is written as it is made, since libbson
- * would hold it in memory, and it ends only at 2^31-1 bytes: an item that would pass that is
- * SB_LIMIT, and the text says how many fit. The file appears whole, at the commit, as in
- * out/out_file.h;
- * "-" is standard output, which gets it from a temporary file, for the header is known last.
- * The text of SB_INVALID names the array, and neither file nor item: "array 'x': comes twice".
- * Belongs to one thread at a time.
+ * would hold it in memory. It can have 2^31-1 bytes: an item that would pass that is SB_LIMIT, and
+ * the text says how many fit. The file appears whole, at the commit, as in out/out_file.h; "-" is
+ * standard output, which gets it from a temporary file, for the header is known last. The text of
+ * SB_INVALID names the array, and neither file nor item: "array 'x': comes twice". Belongs to one
+ * thread at a time.
  */
 #ifndef SB_STORE_SYRAH_WRITER_H
 #define SB_STORE_SYRAH_WRITER_H
@@ -32,9 +31,10 @@ void sb_syrah_writer_set_limit(struct sb_syrah_writer *writer, int64_t bytes);
 
 /*
  * The next array of the present item, then its bytes in one or more pieces, `size` in all, or -1:
- * as many as come. SB_INVALID: the first item has no such array, or of another type, or the present
- * one has it already (of the first item its end tells that), its name is no UTF-8 text or has a
- * NUL, or its bytes are no multiple of the type, or not `size` (which the next call tells).
+ * as many as come. SB_INVALID: the first item has no such array, or one of another type; the
+ * present item has it already (in the first item the item's end reports that); its name is no UTF-8
+ * text or has a NUL; its bytes are no multiple of the type, or not `size` (the next call reports
+ * that).
  */
 enum sb_code sb_syrah_writer_array(struct sb_syrah_writer *writer, const char *name,
                                    size_t name_size, enum sb_dtype dtype, int64_t size,
@@ -42,7 +42,7 @@ enum sb_code sb_syrah_writer_array(struct sb_syrah_writer *writer, const char *n
 enum sb_code sb_syrah_writer_write(struct sb_syrah_writer *writer, const void *data, size_t size,
                                    struct sb_error *err) SB_CHECKED;
 
-/* The item is complete. SB_INVALID: arrays are missing, of which the text names one. */
+/* The item is complete. SB_INVALID: arrays are missing; the text names one of them. */
 enum sb_code sb_syrah_writer_end_item(struct sb_syrah_writer *writer,
                                       struct sb_error *err) SB_CHECKED;
 

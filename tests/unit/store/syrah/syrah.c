@@ -212,8 +212,8 @@ static void extents_outside(void)
 }
 
 #define NEVER_CLOSED                                                                               \
-    "x.syr: is a Syrah file that was never closed: it has no header and no metadata, and what it " \
-    "holds cannot be told apart"
+    "x.syr: is a Syrah file that was never closed: it has no header and no metadata, so that its " \
+    "items cannot be found"
 #define NO_HEADER "x.syr: is no Syrah file: its header is not one"
 #define OUTSIDE(offset, size)                                                                      \
     "x.syr: the metadata lie outside the file (offset " offset ", " size                           \
@@ -340,7 +340,7 @@ static void names_twice(void)
     add_array(&document, "x", "int8", (int64_t[]){22, 1}, 1);
     add_array(&document, "y", "int8", (int64_t[]){22, 1}, 1);
     add_array(&document, "x", "int8", (int64_t[]){22, 1}, 1);
-    CHECK_TEXT(why_not(&document), "x.syr: array 'x': its name stands twice");
+    CHECK_TEXT(why_not(&document), "x.syr: array 'x': its name occurs twice");
 }
 
 static void what_is_no_array(void)
@@ -359,7 +359,7 @@ static void what_is_no_array(void)
     add_column(&array, "offset", &value, 1);
     add_column(&array, "offset", &value, 1);
     bson_append_document(&twice, "x", -1, &array);
-    CHECK_TEXT(why_not(&twice), "x.syr: array 'x': its offsets or sizes stand twice");
+    CHECK_TEXT(why_not(&twice), "x.syr: array 'x': its offsets or sizes occur twice");
     bson_destroy(&array);
 }
 
