@@ -1,5 +1,5 @@
 /*
- * What stands before and behind the bytes of a member in a tar file.
+ * What comes before and after the bytes of a member in a tar file.
  *
  * One ustar block wherever it can say everything; else a pax extended header before it, with
  * records only for what does not fit. The format: POSIX.1-2017, pax, "ustar Interchange Format" and
@@ -31,8 +31,8 @@ enum sb_code sb_tar_add_header(struct sb_buf *out, const struct sb_member *membe
                                struct sb_error *err) SB_CHECKED;
 
 /*
- * The same for a file with holes, in GNU tar's pax form 1.0: `stored` bytes follow, of which the
- * first are its map (sparse.h).
+ * The same for a file with holes, in GNU tar's pax form 1.0: `stored` bytes follow, and begin with
+ * its map (sparse.h).
  */
 enum sb_code sb_tar_add_sparse_header(struct sb_buf *out, const struct sb_member *member,
                                       int64_t stored, struct sb_error *err) SB_CHECKED;

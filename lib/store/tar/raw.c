@@ -49,8 +49,8 @@ static bool is_extension(char type)
 }
 
 /*
- * Goes from block to block; *body and *body_room are what follows the block at *at, if it has a
- * body. False at the end.
+ * Goes to the next extension block from *at on; *body and *length are what follows it. False at the
+ * end.
  */
 static bool next_extension(const char *header, size_t size, size_t *at, char *type,
                            const char **body, size_t *length)

@@ -1,5 +1,5 @@
 /*
- * What libarchive does not tell of a member, out of the bytes of its header: of a tar all its
+ * What libarchive does not return of a member, read from the bytes of its header: in a tar all its
  * blocks, from the first extension to the last block. Format: POSIX.1-2001 pax, and the GNU tar
  * manual.
  *

@@ -12,7 +12,7 @@
 #define SINGLE_BYTES  ((size_t)1 << 10)  /* read for one header */
 #define SMALL_GAP     ((int64_t)2 << 10) /* between headers: then a window costs less than reads */
 #define EXTENSION_MAX ((int64_t)1 << 20)
-#define TAIL_MAX      ((int64_t)1 << 20) /* of zeros behind the end */
+#define TAIL_MAX      ((int64_t)1 << 20) /* of zeros after the end */
 
 /* POSIX.1-2017, pax, "ustar Interchange Format"; the GNU tar manual, "Basic Tar Format". */
 struct header {
@@ -144,7 +144,7 @@ static enum sb_code take_record(struct scan *scan, const char *record, size_t si
     return SB_OK;
 }
 
-/* "LENGTH key=value\n", one behind the other; the length counts all of it. */
+/* "LENGTH key=value\n", one after the other; the length counts all of it. */
 static enum sb_code take_pax(struct scan *scan, const char *data, size_t size)
 {
     enum sb_code code = SB_OK;

@@ -1,9 +1,9 @@
 /*
  * A tar file, written as a stream.
  *
- * The headers of a batch, and the zeros behind its members, are made in batch->output; item->mark
- * says where in it the bytes of the item belong. In its turn a batch goes out as pieces of that and
- * of its data, without a copy.
+ * The headers of a batch, and the zeros after its members, are made in batch->output; item->mark
+ * says where in it the bytes of the item belong. In its turn a batch is written as pieces of that
+ * and of its data, without a copy.
  */
 #include "core/number.h"
 #include "store/out/out_file.h"

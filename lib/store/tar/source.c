@@ -58,7 +58,7 @@ struct tar_source {
 
     struct sb_cpio_links links; /* only of a cpio */
 
-    struct sb_charset *charset; /* of names; NULL: they stand as they are */
+    struct sb_charset *charset; /* of names; NULL: they stay as they are */
     struct sb_buf name, target; /* of the member, in UTF-8 */
 
     /* The member */
@@ -168,7 +168,7 @@ static const char *present_name(const struct tar_source *source)
     return name ? name : "";
 }
 
-/* Nothing more can be read, which next says again if it is asked. */
+/* Nothing more can be read; every further call of next returns the same error. */
 static enum sb_code break_off(struct tar_source *source, const struct sb_error *err)
 {
     source->broken = err->code;
@@ -282,7 +282,7 @@ static enum sb_code check_end_blocks(struct tar_source *source, size_t zero_bloc
     return sb_fail(err, SB_DAMAGED, "%s: cut short within the mark at its end", source->base.name);
 }
 
-/* SB_END when the end is sound, or what is wrong was told. */
+/* SB_END when the end is sound, or what is wrong was reported. */
 static enum sb_code finish(struct tar_source *source, struct sb_error *err)
 {
     int64_t end = position(source);
@@ -304,7 +304,7 @@ static enum sb_code finish(struct tar_source *source, struct sb_error *err)
         return code;
     if (more)
         sb_report(source->notify, SB_WARNING, "trailing", NULL,
-                  "%s: more follows behind its end, at byte %" PRId64 " or later; it is ignored",
+                  "%s: more follows after its end, at byte %" PRId64 " or later; it is ignored",
                   source->base.name, end);
     if (sb_flow_junk(source->flow))
         sb_report(source->notify, SB_PROBLEM, "damaged", NULL,
@@ -344,7 +344,7 @@ static bool is_id(int64_t id)
     return id >= 0 && id <= SB_ID_MOST;
 }
 
-/* No system has owners beyond 32 bits, but a header has room for them. */
+/* No system has owners beyond 32 bits, but a header can hold them. */
 static void fill_ids(struct tar_source *source, struct sb_member *member)
 {
     int64_t uid = archive_entry_uid(source->entry), gid = archive_entry_gid(source->entry);
@@ -420,7 +420,7 @@ static void fill_type(struct archive_entry *entry, struct sb_member *member)
         member->entry.size = size;
     }
     member->entry.has |= SB_HAS_MODE;
-    /* A header's field has room for more bits than there are. */
+    /* A header's field can hold more bits than there are. */
     member->entry.mode = archive_entry_perm(entry) & 07777;
     member->entry.mode |= type ? type : S_IFREG;
 }
@@ -498,7 +498,7 @@ static bool says_utf8(struct tar_source *source, const char *key, const char *sp
            (sb_tar_pax_has(header, size, key) || sb_tar_pax_has(header, size, sparse_key));
 }
 
-/* Makes a text of a header UTF-8, which stands in `out` then. */
+/* Makes a text of a header UTF-8, which then is in `out`. */
 static enum sb_code decode(struct tar_source *source, const char **text, struct sb_buf *out,
                            struct sb_error *err)
 {
@@ -597,7 +597,7 @@ static enum sb_code sort_links(struct tar_source *source, struct sb_member *memb
     return sb_cpio_links_hold(&source->links, member, inode, err);
 }
 
-/* Is it something that can be handed on? What is wrong with it is told. */
+/* Is it something that can be returned? Reports what is wrong with it. */
 static bool is_usable(struct tar_source *source)
 {
     const char *name = archive_entry_pathname(source->entry);
@@ -624,7 +624,7 @@ static bool is_usable(struct tar_source *source)
     return true;
 }
 
-/* libarchive makes room for a name before it reads it, and a cpio may promise 4 GiB. */
+/* libarchive allocates a name before it reads it, and a cpio may promise 4 GiB. */
 static bool name_is_too_long(struct tar_source *source)
 {
     int64_t at = source->header_at;

@@ -1,6 +1,6 @@
 /*
- * What of a file with holes stands in a tar, as GNU tar's pax form 1.0 has it: a map, and the bytes
- * of its extents. The form: "Storing Sparse Files" in the manual of GNU tar.
+ * A file with holes in a tar, in GNU tar's pax form 1.0: a map, and the bytes of its extents. The
+ * form: "Storing Sparse Files" in the manual of GNU tar.
  *
  * {0} is an empty map, and the holder releases it. Its memory is bounded: where there are very many
  * holes the smallest of them become data. Belongs to one thread.
@@ -28,7 +28,7 @@ void sb_tar_map_release(struct sb_tar_map *map);
 enum sb_code sb_tar_map_add(void *context, const void *data, size_t size,
                             struct sb_error *err) SB_CHECKED;
 
-/* After the last: adds the map as it stands before the extents, in whole blocks of the tar. */
+/* After the last extent: adds the map that comes before the extents, in whole blocks of the tar. */
 enum sb_code sb_tar_map_write(struct sb_tar_map *map, struct sb_buf *out,
                               struct sb_error *err) SB_CHECKED;
 
