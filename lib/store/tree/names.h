@@ -31,9 +31,9 @@ void sb_names_release(struct sb_names *names);
 
 /*
  * Reads all names in the directory but "." and "..". With follow, the type of a link is that of
- * what it leads to. A name that vanishes meanwhile, when its type has to be asked for, is left out.
- * Errors: SB_SYSTEM, SB_NOENT (the directory was removed), SB_NOMEM, SB_LIMIT (more
- * bytes of names than names->most).
+ * what it leads to. A name that vanishes before its type could be read, where that takes a call, is
+ * left out. Errors: SB_SYSTEM, SB_NOENT (the directory was removed), SB_NOMEM, SB_LIMIT (more bytes
+ * of names than names->most).
  */
 enum sb_code sb_names_read(struct sb_names *names, int dir_fd, enum sb_names_order order,
                            bool follow, struct sb_error *err) SB_CHECKED;

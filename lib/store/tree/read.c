@@ -22,7 +22,7 @@
 #define BLOCK ((size_t)1 << 20)
 
 static const char grew[] = "grew while it was read; stored as it was before";
-static const char shrank[] = "shrank while it was read; stored as far as it went";
+static const char shrank[] = "shrank while it was read; stored up to its new end";
 
 void sb_tree_metadata(struct sb_member *member, const struct stat *st)
 {
@@ -67,7 +67,7 @@ static enum sb_code report(const struct sb_member *member, enum sb_level level, 
     return sb_events_add(events, level, kind, member->disk_path, text, err);
 }
 
-/* SB_END once it was told. */
+/* SB_END once it was reported. */
 static enum sb_code leave_out(const struct sb_member *member, const char *kind, const char *text,
                               struct sb_events *events, struct sb_error *err)
 {
@@ -205,7 +205,7 @@ static enum sb_code open_file(const struct sb_tree_read *how, struct sb_member *
 
 /*
  * Reads up to size bytes, or until a read ends at `expected`: that is where the file ends, and
- * there is no need to ask again. An errno.
+ * another read is not needed. An errno.
  */
 static int read_up_to(int fd, char *data, size_t size, size_t expected, size_t *got)
 {
@@ -230,7 +230,7 @@ static int read_up_to(int fd, char *data, size_t size, size_t expected, size_t *
     return 0;
 }
 
-/* Only one that may have any is asked, and then stands at its beginning again. */
+/* Only a file that may have one is searched, and is then at its beginning again. */
 static bool has_hole(const struct opened *file)
 {
     bool hole;
@@ -354,7 +354,7 @@ static enum sb_code feed(struct sb_member *member, const struct opened *file, ch
     return SB_OK;
 }
 
-/* A link that was left for later for want of room. */
+/* A link that was left for later because it did not fit. */
 static enum sb_code stream_link(const struct sb_tree_read *how, struct sb_member *member,
                                 char *block, sb_each_block *each, void *context,
                                 struct sb_events *events, struct sb_error *err)

@@ -1,11 +1,12 @@
 /*
- * Reading the files and links that a walk of a tree (tree.h) came upon, whatever became of them
+ * Reading the files and links that a walk of a tree (tree.h) found, whatever happened to them
  * since.
  *
  * The member says where: openat(dir_fd, component), disk_path for messages. Its entry is completed
- * with the metadata of what was opened. What is wrong is told to events by its disk_path, as
- * SB_PROBLEM: "unreadable", "vanished", "changed" (it is no file or no link any more: SB_END; or it
- * grew or shrank while it was read: used as it was before, or as far as it went). Thread-safe.
+ * with the metadata of what was opened. What is wrong is reported to events by its disk_path, as
+ * SB_PROBLEM: "unreadable", "vanished", "changed" (it is no file or no link any more: SB_END; it
+ * grew while it was read: used as it was before; or it shrank: used up to its new end).
+ * Thread-safe.
  */
 #ifndef SB_STORE_TREE_READ_H
 #define SB_STORE_TREE_READ_H
@@ -22,11 +23,11 @@ struct sb_tree_read {
     bool dereference; /* follow links */
 
     /*
-     * An archive that is written meanwhile, and may stand in the tree: its files, which are in
-     * own_dir, are left out, told as SB_WARNING ("self"), and so is its index under any other name.
-     * own_shards: how many shards it has. own_base NULL: none. Where own_base is the name of a part
-     * (part_name.h), those of the other parts, which other processes write meanwhile, are left out
-     * too, by their names.
+     * An archive that is written meanwhile, and may be in the tree: its files, which are in
+     * own_dir, are left out, reported as SB_WARNING ("self"), and so is its index under any other
+     * name. own_shards: how many shards it has. own_base NULL: none. Where own_base is the name of
+     * a part (part_name.h), those of the other parts, which other processes write meanwhile, are
+     * left out too, by their names.
      */
     const char *own_dir;
     const char *own_base;

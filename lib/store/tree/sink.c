@@ -191,7 +191,7 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
 
 /* On the workers */
 
-/* Can it be told before its bytes are read? */
+/* Can it be known before its bytes are read? */
 static bool may_stay(const struct sb_tree_sink *sink, const struct sb_item *item)
 {
     const struct sb_entry *entry = &item->member.entry;

@@ -72,7 +72,7 @@ enum sb_code sb_tree_dirs_add(struct sb_tree_dirs *dirs, const struct sb_entry *
     return sb_database_step(add, err);
 }
 
-/* Asked for as text, a path has a NUL behind it. */
+/* Read as text, a path has a NUL after it. */
 static struct sb_entry entry_of(sqlite3_stmt *row)
 {
     const char *path = (const char *)sqlite3_column_text(row, NAME - 1);

@@ -32,7 +32,7 @@ enum sb_code sb_tree_report_write_failure(const struct sb_tree_sink *sink, const
                                           struct sb_error *err) SB_CHECKED;
 void sb_tree_report_written(const struct sb_tree_sink *sink, const struct sb_entry *entry);
 
-/* tree/sink_make.c. All are for the calling thread; what fails is told. */
+/* tree/sink_make.c. All are for the calling thread; what fails is reported. */
 
 /* Takes a directory, to be made with others, at the latest by sb_tree_make_wave. */
 enum sb_code sb_tree_take_directory(struct sb_tree_sink *sink, const struct sb_entry *entry,

@@ -123,7 +123,7 @@ enum sb_code sb_tree_wave_add(struct sb_tree_wave *wave, const struct sb_entry *
 {
     struct sb_tree_wave_item *items = wave->items;
 
-    /* Room for a whole one: as long as it is short, its pages are not touched. */
+    /* Space for a whole one: as long as it is short, its pages are not touched. */
     if (!items)
         items = malloc(SB_TREE_WAVE_MAX * sizeof(*items));
     if (!items)

@@ -64,7 +64,7 @@ static enum sb_code open_tree(struct sb_source **out, struct sb_input *input,
     enum sb_code code;
 
     *out = NULL;
-    /* With a slash behind it, a link to a directory is followed. */
+    /* With a slash after it, a link to a directory is followed. */
     if (!self || asprintf(&start, "%s/", input->path) < 0) {
         free(self);
         return sb_fail_memory(err);

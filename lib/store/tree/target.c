@@ -234,7 +234,7 @@ void sb_newcomer_backdate(const struct sb_newcomer *newcomer,
     time_t last = attributes->times[1].tv_sec;
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = last > 0 ? 0 : last - 1}};
 
-    /* A file system that refuses this keeps the file as new as it is; finish tells of it. */
+    /* On a file system that refuses this the file keeps its new time; finish reports it. */
     if (attributes->set_time && !newcomer->temporary[0])
         (void)!futimens(newcomer->fd, times);
 }

@@ -111,12 +111,12 @@ enum sb_code sb_newcomer_hard_link(struct sb_newcomer *newcomer, int dir_fd, con
 void sb_newcomer_backdate(const struct sb_newcomer *newcomer,
                           const struct sb_attributes *attributes);
 
-/* Sets its metadata, syncs it if asked, closes it and gives it its name; removes it on failure. */
+/* Sets its metadata, syncs it if `sync`, closes it and gives it its name; removes it on failure. */
 enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
                                 const struct sb_attributes *attributes, bool sync,
                                 struct sb_error *err) SB_CHECKED;
 
-/* Closes and removes it: what stood under its name before is unchanged. */
+/* Closes and removes it: what had its name before is unchanged. */
 void sb_newcomer_drop(struct sb_newcomer *newcomer);
 
 /*

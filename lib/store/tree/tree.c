@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Room for the directory of the start, and one being opened. */
+/* Less two: the directory of the start, and one being opened. */
 #define OPEN_LEVELS (SB_TREE_OPEN_MAX - 2)
 
 enum sb_code sb_tree_new(struct sb_tree **out, const struct sb_tree_options *options,
@@ -103,7 +103,7 @@ static enum sb_code enter(struct sb_tree *tree, struct sb_tree_level *level, str
     return SB_OK;
 }
 
-/* Lists the directory behind fd, which is taken over, and enters it. */
+/* Lists the directory of fd, which is taken over, and enters it. */
 static enum sb_code list(struct sb_tree *tree, int fd, const struct stat *st, struct sb_error *err)
 {
     struct sb_tree_level *level =

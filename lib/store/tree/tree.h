@@ -98,8 +98,8 @@ enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, 
                            size_t name_size, struct sb_error *err) SB_CHECKED;
 
 /*
- * The same for a path of which lstat says that it is `found`. Unless that is a directory, or a link
- * to be followed, this makes no call.
+ * The same for a path for which lstat returned `found`. Unless that is a directory, or a link to be
+ * followed, this makes no call.
  */
 enum sb_code sb_tree_start_found(struct sb_tree *tree, int base_fd, const char *path,
                                  const char *name, size_t name_size, const struct stat *found,
