@@ -221,7 +221,7 @@ with zipfile.ZipFile("a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
     same_tree tree out
     { cat a.zip; echo junk; } >b.zip
     run_ok sb convert b.zip c.barecat
-    stderr_has "b.zip: has 5 bytes behind its end"
+    stderr_has "b.zip: has 5 bytes after its end"
 }
 
 @test "an interrupted or failed run leaves the old zip" {

@@ -8,9 +8,9 @@
 #define WINDOW_SIZE 262144 /* more than the longest record: 46 bytes and three of up to 65535 */
 
 /*
- * The place of the end record in the tail of the file, from the last one on. One whose comment ends
- * with the file is better than one with bytes behind it, and that better than one whose comment is
- * cut short. -1: there is none.
+ * The place of the end record in the tail of the file, searched from its end. A record whose
+ * comment ends with the file is better than one with bytes after it, and that better than one whose
+ * comment is cut short. -1: there is none.
  */
 static int64_t find_signature(const uint8_t *tail, size_t size)
 {
@@ -57,13 +57,13 @@ struct raw_end {
     uint64_t count;
     uint64_t size;
     uint64_t offset;
-    int64_t at; /* of the end record that stands right behind the directory */
+    int64_t at; /* of the end record right after the directory */
 };
 
 /*
- * Reads the zip64 end record, where the locator before `at` says that there is one. It is looked
- * for where it must stand when nothing is between, too: the locator does not know of what was put
- * before the zip.
+ * Reads the zip64 end record, where the locator before `at` says that there is one. It is also
+ * looked for right before the locator: the locator does not know of bytes that were put before the
+ * zip.
  */
 static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end,
                                 struct sb_error *err)
@@ -112,7 +112,7 @@ static enum sb_code find_at(const struct sb_file *file, uint32_t signature, int6
 
 /*
  * Something moved the directory away from its offset: is that before the members too, or between?
- * Where the member of the first record is tells it.
+ * The place of the first record's member shows it.
  */
 static enum sb_code place_members(const struct sb_file *file, struct sb_zip_end *end,
                                   struct sb_error *err)
@@ -136,7 +136,8 @@ static enum sb_code place_members(const struct sb_file *file, struct sb_zip_end 
 
 /*
  * The directory ends where the end record begins; its offset as recorded is less by what was put
- * before the zip. Where bytes stand between the two (some writers sign there), the offset counts.
+ * before the zip. Where there are bytes between the two (some writers sign there), the offset
+ * counts.
  */
 static enum sb_code place_directory(const struct sb_file *file, const struct raw_end *raw,
                                     struct sb_zip_end *out, struct sb_error *err)
@@ -382,7 +383,7 @@ enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *re
     code = need(walk, 4, &data, err);
     if (code)
         return code;
-    /* A digital signature may stand behind the last record. */
+    /* A digital signature may follow the last record. */
     if (sb_get_u32(data) != SB_ZIP_CENTRAL && sb_zip_walk_is_complete(walk))
         return SB_END;
     code = need(walk, SB_ZIP_CENTRAL_SIZE, &data, err);

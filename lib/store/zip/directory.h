@@ -1,7 +1,7 @@
 /*
  * The central directory of a zip file, read as a stream.
  *
- * libarchive holds a whole central directory in memory and does not tell where members lie, so this
+ * libarchive holds a whole central directory in memory and does not say where members lie, so this
  * is our own, with a window of 256 KiB whatever the number of members. Facts: zip/format.h.
  */
 #ifndef SB_STORE_ZIP_DIRECTORY_H
@@ -20,7 +20,7 @@ struct sb_zip_end {
     bool wraps;    /* count is given in 16 bits, which some writers let overflow */
     size_t comment; /* bytes */
     bool cut;       /* there should be more of it */
-    int64_t junk;   /* bytes behind the end, unless they are NULs */
+    int64_t junk;   /* bytes after the end, unless they are NULs */
 };
 
 /* Finds the end record. SB_FORMAT: no zip, or one of several volumes; SB_DAMAGED: a zip that was

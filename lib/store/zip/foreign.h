@@ -23,7 +23,8 @@ enum sb_code sb_zip_foreign_new(struct sb_zip_foreign **out, unsigned method, in
                                 struct sb_error *err) SB_CHECKED;
 void sb_zip_foreign_free(struct sb_zip_foreign *foreign); /* NULL is allowed */
 
-/* Fills `room` as far as bytes come. SB_DAMAGED, and what `take` failed with. */
+/* The next bytes, up to `capacity`; fewer only at the end. SB_DAMAGED, and what `take` failed
+ * with. */
 enum sb_code sb_zip_foreign_read(struct sb_zip_foreign *foreign, uint8_t *out, size_t capacity,
                                  size_t *got, struct sb_error *err) SB_CHECKED;
 

@@ -1,8 +1,8 @@
 /*
  * The numbers of the zip format, for its reader and its writer.
  *
- * From PKWARE's APPNOTE.TXT 6.3.10 (sections 4.3 to 4.5), and Info-ZIP's extrafld.txt for the
- * extra fields UT, Up, Ux and ux. All numbers are little-endian and stand at any address.
+ * From PKWARE's APPNOTE.TXT 6.3.10 (sections 4.3 to 4.5), and Info-ZIP's extrafld.txt for the extra
+ * fields UT, Up, Ux and ux. All numbers are little-endian, at any address.
  */
 #ifndef SB_STORE_ZIP_FORMAT_H
 #define SB_STORE_ZIP_FORMAT_H
@@ -11,7 +11,7 @@
 
 #define SB_ZIP_LOCAL         0x04034b50U /* before each member's bytes */
 #define SB_ZIP_CENTRAL       0x02014b50U /* a record of the central directory */
-#define SB_ZIP_DESCRIPTOR    0x08074b50U /* behind bytes whose size was not known before */
+#define SB_ZIP_DESCRIPTOR    0x08074b50U /* after bytes whose size was not known before */
 #define SB_ZIP_END           0x06054b50U
 #define SB_ZIP_END_64        0x06064b50U
 #define SB_ZIP_END_64_POINTS 0x07064b50U /* the locator of the former */
@@ -26,7 +26,8 @@
 #define SB_ZIP_NAME_MAX    65535
 #define SB_ZIP_COMMENT_MAX 65535
 
-/* Stands where a number does not fit: the true one is in the zip64 extra field or end record. */
+/* In place of a number that does not fit: the true one is in the zip64 extra field or end
+ * record. */
 #define SB_ZIP_IN_64       0xffffffffU
 #define SB_ZIP_IN_64_SHORT 0xffffU
 

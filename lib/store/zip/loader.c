@@ -77,7 +77,7 @@ void sb_zip_loader_free(struct sb_loader *loader)
 
 /*
  * The bytes of the file from `at` on, at least `size` of them; *have says how many there are.
- * Single members get short reads; one that lies behind what was read last, long ones.
+ * Single members get short reads; one that follows what was read last, long ones.
  */
 static enum sb_code look(struct zip_loader *loader, int64_t at, size_t size, const uint8_t **data,
                          size_t *have, struct sb_error *err)
@@ -305,7 +305,7 @@ static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t
                 z->avail_in = (uInt)size;
             }
         }
-        /* Also without input: what it took before may be worth more than the last room held. */
+        /* Also without input: what it took before may give more than the last call could return. */
         rc = inflate(z, Z_NO_FLUSH);
         if (rc == Z_BUF_ERROR)
             return sb_fail(err, SB_DAMAGED, "its compressed bytes end early; left out");
@@ -320,7 +320,7 @@ static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t
     return SB_OK;
 }
 
-/* The next bytes that come out; fewer than room at the end only. room is at most 1 GiB. */
+/* The next decompressed bytes; fewer than capacity at the end only. capacity is at most 1 GiB. */
 static enum sb_code unpack_some(struct zip_loader *loader, uint8_t *out, size_t capacity,
                                 size_t *got, struct sb_error *err)
 {

@@ -9,7 +9,8 @@
 #include "store/member.h"
 #include "store/zip/directory.h"
 
-/* DOS times are local, and the zone's rules are asked once for each hour that comes. {0} is new. */
+/* DOS times are local, and the zone's rules are looked up once for each hour that comes. {0} is
+ * new. */
 struct sb_zip_clock {
     bool known;
     unsigned hour; /* date and hour as DOS has them */
@@ -20,7 +21,7 @@ struct sb_zip_clock {
 struct sb_zip_naming {
     struct sb_charset *charset; /* of names that do not say theirs; NULL: the usual ones. Kept */
     struct sb_buf name;         /* the last one */
-    bool failed;                /* it is none in the charset, and stands as it is */
+    bool failed;                /* it is none in the charset, and stays as it is */
 };
 
 /*
@@ -43,9 +44,9 @@ struct sb_zip_name {
 };
 
 /*
- * Sets naming->name: to the UTF-8 name in the extra fields where that belongs to this one; to this
- * one as it stands where its flags say that it is UTF-8; else to this one by naming->charset, or of
- * DOS by CP437, or as it stands. SB_NOMEM.
+ * Sets naming->name to the UTF-8 name in the extra fields, where that belongs to this name; to this
+ * name as it is, where its flags say that it is UTF-8; else to this name decoded by
+ * naming->charset, from DOS by CP437, or as it is. SB_NOMEM.
  */
 enum sb_code sb_zip_name_read(struct sb_zip_naming *naming, const struct sb_zip_name *name,
                               struct sb_error *err) SB_CHECKED;
@@ -69,7 +70,7 @@ struct sb_zip_place {
 };
 struct sb_zip_place sb_zip_place_of(const struct sb_member *member);
 
-/* 16 bits that tell most names apart. */
+/* 16 bits that differ for most names. */
 unsigned sb_zip_name_check(const void *name, size_t size);
 
 #endif

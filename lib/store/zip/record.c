@@ -66,7 +66,7 @@ static uint32_t narrow(int64_t number)
     return is_wide(number) ? SB_ZIP_IN_64 : (uint32_t)number;
 }
 
-/* Time and owners, as far as they are known and fit. */
+/* Time and owners, if they are known and fit. */
 static uint8_t *put_common_extras(uint8_t *at, const struct sb_zip_written *member)
 {
     unsigned size = member->uid > UINT32_MAX || member->gid > UINT32_MAX ? 8 : 4;
@@ -91,7 +91,7 @@ static uint8_t *put_common_extras(uint8_t *at, const struct sb_zip_written *memb
     return at + size;
 }
 
-/* In a local header both sizes stand there, or none. */
+/* A local header has both sizes there, or none. */
 static uint8_t *put_local_64(uint8_t *at, const struct sb_zip_written *member)
 {
     bool known = !member->sizes_after;

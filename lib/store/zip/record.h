@@ -29,8 +29,8 @@ struct sb_zip_written {
 };
 
 /*
- * Takes over the metadata. *clamped: the time lies outside of what the format's own field can
- * hold, 1980 to 2107, and stands there as the nearest one.
+ * Takes over the metadata. *clamped: the time is outside of what the format's own field can hold,
+ * 1980 to 2107, and the field has the nearest one.
  */
 void sb_zip_describe(struct sb_zip_written *out, const struct sb_entry *entry, bool *clamped);
 
@@ -47,7 +47,7 @@ enum sb_code sb_zip_add_descriptor(struct sb_buf *out,
 enum sb_code sb_zip_add_central(struct sb_buf *out, const struct sb_zip_written *member,
                                 const char *name, size_t name_size) SB_CHECKED;
 
-/* All that stands behind the central directory. */
+/* All that follows the central directory. */
 enum sb_code sb_zip_add_end(struct sb_buf *out, int64_t count, int64_t start,
                             int64_t size) SB_CHECKED;
 

@@ -2,7 +2,7 @@
  * A zip file, written as a stream.
  *
  * libarchive's writer deflates on one thread; here each worker deflates the members of its batch
- * into batch->output, behind the local headers, and in its turn a batch goes out as pieces of that
+ * into batch->output, after the local headers, and in its turn a batch is written as pieces of that
  * and of its data. What the central directory will say waits in a private database.
  */
 #include "archive/database.h"

@@ -21,7 +21,7 @@ struct zip_source {
     struct sb_zip_clock clock;
     struct sb_zip_naming naming;
     bool locate;
-    int64_t last_end; /* of the member before, as far as the directory says */
+    int64_t last_end; /* of the member before, by the directory */
     bool out_of_order;
 };
 
@@ -129,7 +129,7 @@ static enum sb_code read_header(const struct sb_zip_file *file, const struct sb_
     return sb_zip_read_local(header, file, member, local, err);
 }
 
-/* Owners that only the local header holds. Where it is damaged, that is told with the bytes. */
+/* Owners that only the local header holds. Where it is damaged, that is reported with the bytes. */
 static enum sb_code complete(const struct zip_source *zip, struct sb_member *member,
                              struct sb_error *err)
 {
@@ -151,7 +151,7 @@ static enum sb_code complete(const struct zip_source *zip, struct sb_member *mem
     return code;
 }
 
-/* Finds the bytes of a stored member. SB_END: it is left out, which was told. */
+/* Finds the bytes of a stored member. SB_END: it is left out, which was reported. */
 static enum sb_code locate(const struct zip_source *zip, struct sb_member *member,
                            struct sb_error *err)
 {
@@ -173,7 +173,7 @@ static enum sb_code locate(const struct zip_source *zip, struct sb_member *membe
     return SB_OK;
 }
 
-/* SB_END: the record gives no member, which was told. */
+/* SB_END: the record gives no member, which was reported. */
 static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_record *record,
                                 struct sb_member *member, struct sb_error *err)
 {
@@ -259,7 +259,7 @@ static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
     zip->file.end = zip->end.start;
     zip->base.total = zip->end.start - zip->end.base;
     if (zip->end.junk > 0)
-        sb_report(zip->notify, SB_WARNING, "junk", NULL, "%s: has %lld bytes behind its end",
+        sb_report(zip->notify, SB_WARNING, "junk", NULL, "%s: has %lld bytes after its end",
                   zip->base.name, (long long)zip->end.junk);
     if (zip->end.cut)
         sb_report(zip->notify, SB_WARNING, "comment", NULL,
