@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Extra bytes at the end, for a read that asks for one byte too many. */
+/* Extra bytes at the end, for a read of one byte too many. */
 #define SLACK 64
 
 #define SPOOL_BLOCK ((size_t)1 << 20)

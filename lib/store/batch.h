@@ -39,7 +39,7 @@ struct sb_item {
     /* SB_ITEM_PART: offset in the member; entry.size is the member's whole size, or -1 if only
      * the last part shows it (only an archive sink takes that) */
     int64_t part_offset;
-    int64_t hole; /* SB_ITEM_PART: it begins with this many zeros, none of which are in the batch;
+    int64_t hole; /* SB_ITEM_PART: it begins with this many zeros, which are not in the batch;
                      only for a sink that holds SB_KEEPS_SPARSE */
     bool part_last;
     bool crc_known; /* entry.crc32c is known: of the item's bytes, or of the part */

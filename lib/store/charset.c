@@ -48,7 +48,7 @@ enum sb_code sb_charset_open(struct sb_charset **out, const char *name, struct s
     if (charset->converter == (iconv_t)-1 && !is_cp437(name)) {
         sb_fail(err, SB_INVALID,
                 "'%s' is no charset that can be read here; 'iconv -l' lists those that the system "
-                "has, of which a static program has but few: CP437 is always there",
+                "has (a static program has only a few of them); CP437 is always there",
                 name);
         free(charset);
         return err->code;

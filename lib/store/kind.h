@@ -83,7 +83,7 @@ struct sb_kind {
     unsigned takes;          /* SB_TO_ bits; 0: it is only read */
 
     /*
-     * The three ways to recognise the kind, asked in turn until a kind is found: by the name and
+     * The three ways to recognise the kind, tried in turn until a kind is found: by the name and
      * stat; by the first bytes; by the last bytes. NULL: never.
      */
     enum sb_sure (*by_name)(const struct sb_input *input);
@@ -133,7 +133,7 @@ bool sb_input_begins(const struct sb_input *input, const char *magic, size_t siz
 /* Are its last eight bytes what a bag ends with, the limit of its last record? */
 bool sb_input_ends_as_bag(const struct sb_input *input);
 
-/* Reads the last bytes of a file, at most `room`; returns 0 if they cannot be read. */
+/* Reads the last bytes of a file, at most `capacity`; returns 0 if they cannot be read. */
 size_t sb_input_tail(const struct sb_input *input, void *out, size_t capacity);
 
 /* As sb_store_source, for any kind but SB_ARCHIVE, which only sb_store_source has. */

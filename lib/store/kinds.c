@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* In the order in which they are asked; among equally sure kinds the first wins. */
+/* In the order in which they are tried; among equally sure kinds the first wins. */
 static const struct sb_kind *const kinds[] = {
     [SB_ARCHIVE] = &sb_archive_kind,
     [SB_DIRECTORY] = &sb_directory_kind,

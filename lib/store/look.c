@@ -109,7 +109,7 @@ static enum sb_sure is_of(is_kind is, const struct sb_input *input)
     return is ? is(input) : SB_NO;
 }
 
-/* Asks all kinds `question`; the surest wins, and the first of equally sure ones. */
+/* Tries `question` with all kinds; the surest wins, and the first of equally sure ones. */
 static enum sb_sure surest(const struct sb_input *input,
                            is_kind (*question)(const struct sb_kind *),
                            enum sb_container_kind *found)

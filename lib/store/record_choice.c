@@ -104,7 +104,7 @@ static enum sb_code add_part(struct sb_record_choice *choice, const struct sb_sl
     part.before = choice->population;
     if (__builtin_add_overflow(choice->population, part.run.count, &choice->population) ||
         choice->population > POPULATION_MAX)
-        return sb_fail(err, SB_LIMIT, "more records are asked for than can be counted");
+        return sb_fail(err, SB_LIMIT, "more records are requested than can be counted");
     choice->parts[choice->part_count++] = part;
     return SB_OK;
 }

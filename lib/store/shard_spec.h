@@ -2,11 +2,11 @@
  * Names of bags: the files that a spec like "data@16.bagz" stands for.
  *
  * Bagz defines specs (google-deepmind/bagz, file_system/shard_spec.cc). Items are separated by
- * commas, and empty ones skipped. In an item, the first "@N" (1 to 99999) after the last '/' stands
- * for "-00000-of-NNNNN" and so on; "@*" takes N from the last existing "-00000-of-NNNNN"; any other
- * '@' is an ordinary character. Beyond Bagz: a spec or an item that exists as a path is that file;
- * an item may be a glob, whose files are sorted by name, without "limits." files; and "fs:" before
- * an item is removed.
+ * commas, and empty ones skipped. In an item, the first "@N" (1 to 99999) after the last '/' means
+ * "-00000-of-NNNNN" and so on; "@*" takes N from the last existing "-00000-of-NNNNN"; any other '@'
+ * is an ordinary character. Beyond Bagz: a spec or an item that exists as a path is that file; an
+ * item may be a glob, whose files are sorted by name, without "limits." files; and "fs:" before an
+ * item is removed.
  */
 #ifndef SB_STORE_SHARD_SPEC_H
 #define SB_STORE_SHARD_SPEC_H

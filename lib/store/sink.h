@@ -3,9 +3,9 @@
  *
  * Order of calls: each kind's open; then, by sb_transfer and for each source, accept for each
  * member, store and drain for each batch; then sb_sink_commit. sb_sink_free at any time undoes what
- * was not committed, as far as the kind can. Each kind says what is on disk before the commit.
- * Problems with single members are events of the batch, or reported from accept, drain and commit
- * (which run on the calling thread) to the notify that the sink was opened with.
+ * was not committed, if the kind can. Each kind says what is on disk before the commit. Problems
+ * with single members are events of the batch, or reported from accept, drain and commit (which run
+ * on the calling thread) to the notify that the sink was opened with.
  */
 #ifndef SB_STORE_SINK_H
 #define SB_STORE_SINK_H

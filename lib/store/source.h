@@ -49,9 +49,9 @@ struct sb_source_options {
                          `located`, as members NAME.float32 and (caches) NAME.shape */
     bool whole_items; /* Syrah and caches: leave out the whole item if one of its arrays cannot be
                          found */
-    /* whole_items: the arrays that must be found, each of which goes to an output of its own.
-     * The source of the first one reports the items left out; values that cannot be read end the
-     * work. NULL: the arrays of this source */
+    /* whole_items: the arrays that must be found; each goes to an output of its own. The source of
+     * the first one reports the items left out; values that cannot be read end the work. NULL: the
+     * arrays of this source */
     const char *const *item_arrays;
     size_t item_array_count;
     const char *const *arrays; /* Syrah and caches: only these arrays, or fields; SB_INVALID: the
@@ -147,8 +147,8 @@ enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out,
 void sb_loader_free(struct sb_loader *loader); /* NULL is allowed; before its source */
 
 /*
- * Reads all bytes of a member if they are at most `room`, and completes its entry: the size, and
- * for a tree of files all metadata as of now. SB_LIMIT, without text: it has more bytes
+ * Reads all bytes of a member if they are at most `capacity`, and completes its entry: the size,
+ * and for a tree of files all metadata as of now. SB_LIMIT, without text: it has more bytes
  * (entry.size, which may still be -1); use sb_loader_stream. SB_END: it is left out, and `events`
  * says why (damaged, vanished, ...). Problems that do not prevent its use are added to events, too.
  * Other codes end the work.

@@ -135,7 +135,8 @@ struct sb_table_ops {
 
     /* Give the bytes of a cell. stored: its stored bytes; NULL: they are read from the extent. If
      * there are extents, only the extent and the column count, not the row. SB_LIMIT, without text:
-     * the cell has more than `room` bytes. The text of SB_DAMAGED does not say which cell it is. */
+     * the cell has more than `capacity` bytes. The text of SB_DAMAGED does not say which cell it
+     * is. */
     enum sb_code (*decode)(void *reader, const struct sb_stored_cell *cell, const void *stored,
                            void *data, size_t capacity, size_t *size, struct sb_error *err);
     enum sb_code (*size)(void *reader, const struct sb_stored_cell *cell, int64_t *size,
