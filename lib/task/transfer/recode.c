@@ -22,7 +22,7 @@ struct stage {
     bool compress;
     int level;
     int64_t done; /* bytes that came out */
-    char *out;    /* SB_CODEC_ROOM, made with the codec */
+    char *out;    /* SB_CODEC_CAPACITY, made with the codec */
 };
 
 struct sb_recoder {
