@@ -1,7 +1,7 @@
 /*
- * shardbox cat: files of an archive to standard output, by name, as many as are asked for, also
- * from a stream of names whose answers another program waits for; or records of a bag, or arrays of
- * items of a Syrah file, by number, or arrays of a cache by their keys.
+ * shardbox cat: writes files of an archive to standard output by name, also from a stream of names
+ * whose answers another program waits for; or records of a bag, or arrays of items of a Syrah file,
+ * by number; or arrays of a cache by their keys.
  */
 #include "cat/rows.h"
 #include "cat/samples.h"
@@ -67,7 +67,7 @@ static const char *const synopsis[] = {
 enum { ORDER_INPUT, ORDER_ADDRESS };
 static const char *const orders[] = {"input", "address", NULL};
 
-/* Stored names that are asked for. */
+/* Requested names, as they are stored. */
 struct wanted_name {
     struct sb_buf text;
 };
@@ -178,7 +178,7 @@ static const struct option options[] = {
     OPTION_PART(struct settings, part, "part I of N of the names or rows, or 'auto'"),
     OPTION_GROUP("Output"),
     OPTION_CHOICE(0, "frame", struct settings, framing, "HOW", sb_framing_words,
-                  "what stands around each file, record or array"),
+                  "how each file, record or array is delimited"),
     OPTION_FLAG(0, "decompress", struct settings, decompress,
                 "files called .gz, .bz2, .xz or .zst decompressed"),
     OPTION_FLAG(0, "npy", struct settings, npy, "arrays as .npy files, with their type and shape"),
@@ -208,12 +208,12 @@ static const struct option options[] = {
 static void report_batch(const struct sb_fetch_counts *counts)
 {
     if (counts->missing > 0)
-        message_problem("%" PRId64 " of the names asked for %s not a file in the archive",
+        message_problem("%" PRId64 " of the requested names %s not a file in the archive",
                         counts->missing, counts->missing == 1 ? "is" : "are");
 }
 
 static enum sb_code fetch_from_archive(const struct settings *settings, struct sb_archive *archive,
-                                       const struct sb_fetch_names *asked, struct sb_error *err)
+                                       const struct sb_fetch_names *requested, struct sb_error *err)
 {
     struct sb_fetch_options wanted = {
         .threads = (unsigned)settings->threads,
@@ -231,7 +231,8 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
-    enum sb_code code = sb_fetch(archive, &wanted, asked, &output, &message_notify, &counts, err);
+    enum sb_code code =
+        sb_fetch(archive, &wanted, requested, &output, &message_notify, &counts, err);
 
     if (!code && settings->framing == SB_FRAMING_BATCH)
         report_batch(&counts);
@@ -267,7 +268,7 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
                                       struct given_names *names,
                                       const struct sb_fetch_samples *samples, struct sb_error *err)
 {
-    struct sb_fetch_names asked = given_names_of(names);
+    struct sb_fetch_names requested = given_names_of(names);
     const struct sb_source_options how = {.no_check = settings->no_check,
                                           .max_size = settings->max_size};
     const struct sb_fetch_options wanted = {.decompress = settings->decompress,
@@ -286,7 +287,7 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
         return refuse_in_sequence(store, clash, err);
     code = sb_store_source(store, &source, &how, &message_notify, err);
     if (!code)
-        code = sb_fetch_stream(source, names_all(names) ? NULL : &asked, &wanted, &output,
+        code = sb_fetch_stream(source, names_all(names) ? NULL : &requested, &wanted, &output,
                                &message_notify, &counts, err);
     sb_source_free(source);
     /* What comes in sequence cannot be read beyond its damage. */
@@ -295,7 +296,7 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
     return code ? err->code : SB_OK;
 }
 
-/* As an archive of what is asked for, where that is known beforehand, or else of everything. */
+/* Opens an archive of the requested names if they are known beforehand, or else of everything. */
 static enum sb_code catalog(const struct settings *settings, struct sb_store *store,
                             struct sb_archive **archive, const struct given_names *names,
                             struct sb_catalog_result *result, struct sb_error *err)
@@ -316,13 +317,13 @@ static enum sb_code catalog(const struct settings *settings, struct sb_store *st
     return code;
 }
 
-/* Without an archive, what is asked for must be read in sequence. */
+/* Without an archive, requested names must be read in sequence. */
 static enum sb_code fetch(const struct settings *settings, struct sb_store *store,
                           struct given_names *names, struct sb_error *err)
 {
     const struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct sb_catalog_result result = {0};
-    struct sb_fetch_names asked = given_names_of(names);
+    struct sb_fetch_names requested = given_names_of(names);
     struct sb_archive *archive = NULL;
     enum sb_code code = SB_OK;
 
@@ -331,7 +332,7 @@ static enum sb_code fetch(const struct settings *settings, struct sb_store *stor
     if (!code && archive && !result.in_sequence && names_all(names))
         code = sb_cursor_open(&names->files, archive, &files, err);
     if (!code && archive && !result.in_sequence)
-        code = fetch_from_archive(settings, archive, &asked, err);
+        code = fetch_from_archive(settings, archive, &requested, err);
     else if (!code)
         code = fetch_in_sequence(settings, store, names, NULL, err);
     message_progress_end();
@@ -377,7 +378,7 @@ static enum sb_code fetch_samples(const struct settings *settings,
     struct sb_catalog_result result;
     struct sb_archive *archive;
     struct cat_samples *samples;
-    struct sb_fetch_names asked;
+    struct sb_fetch_names requested;
     enum sb_code code;
 
     if (!sb_store_can(request->store, SB_CAN_PATHS | SB_CAN_WALK))
@@ -387,8 +388,8 @@ static enum sb_code fetch_samples(const struct settings *settings,
         code = cat_samples_open(&samples, archive, &settings->rows, request, err);
     if (code)
         return code;
-    asked = cat_samples_names(samples);
-    code = fetch_from_archive(settings, archive, &asked, err);
+    requested = cat_samples_names(samples);
+    code = fetch_from_archive(settings, archive, &requested, err);
     cat_samples_free(samples);
     message_progress_end();
     return code;
@@ -411,7 +412,7 @@ static int check_files(const struct settings *settings, const struct cat_request
     if (settings->decompress && settings->batch)
         return message_usage("--decompress and --batch cannot be given together");
     if (settings->decompress && sb_framing_has_size((enum sb_framing)settings->framing))
-        return message_usage("--decompress and --frame=%s cannot be given together: it tells "
+        return message_usage("--decompress and --frame=%s cannot be given together: it writes "
                              "lengths before they are known",
                              sb_framing_words[settings->framing]);
     return STATUS_CLEAN;
@@ -540,8 +541,8 @@ const struct command cat_command = {
                  "shardbox cat --frame=tar -T names train.barecat | tar -xC out"},
     .options = options,
     .exit_status = "0 all were written, 1 some are missing or damaged, 2 error",
-    .notes = "Records and items are counted from 0, below zero from the end; shardbox-records(7) "
-             "tells more.",
+    .notes = "Records and items are counted from 0, below zero from the end; see "
+             "shardbox-records(7).",
     .operands = OPERAND_ARCHIVE_PATHS,
     .settings_size = sizeof(struct settings),
     .needs_archive = true,

@@ -16,12 +16,12 @@
 #include "task/convert/extents.h"
 #include "task/convert/limits.h"
 #include "task/convert/paths.h"
-#include "ui/asked.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/part.h"
+#include "ui/resume.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -146,7 +146,7 @@ static const char *misuse_of_limits(int count)
     return NULL;
 }
 
-/* Checks what else was asked for, and does it; returns the exit status. */
+/* Checks the operands and options, and does what they say; returns the exit status. */
 static int describe_shards(const struct convert_settings *settings, char *const *operands,
                            int count)
 {
@@ -221,7 +221,7 @@ static void convert_conclude(const struct convert_settings *settings,
         message_failure(err);
         message_raise(STATUS_ERROR);
         if (result->kept)
-            asked_to_resume(output, settings->append);
+            resume_hint(output, settings->append);
         if (sb_container_takes(settings->output_type.kind) & SB_TO_TREE && result->begun &&
             !settings->dry_run && code != SB_INVALID)
             message_error("%s: converted in part; go on with --existing=skip", output);
@@ -248,7 +248,7 @@ static bool is_cache(const char *path)
     return sb_store_abilities(path, (struct sb_container_type){0}) & SB_CAN_KEYS;
 }
 
-/* What the output is to become, as far as the command line says. */
+/* What the output is to become according to the command line; SB_UNKNOWN if it does not say. */
 static struct sb_container_type output_type(const struct convert_settings *settings)
 {
     struct sb_container_type type = {.kind = SB_UNKNOWN};
@@ -266,16 +266,16 @@ static struct sb_container_type output_type(const struct convert_settings *setti
     return type;
 }
 
-/* What decides what is stored: a run that goes on must be asked the same. */
+/* What decides what is stored: a run can only be resumed if this is the same. */
 static enum sb_code describe(const struct convert_settings *settings, struct sb_buf *out)
 {
     static const char *const except[] = {"part", NULL};
-    enum sb_code code = asked_options(out, except);
+    enum sb_code code = resume_add_options(out, except);
 
     if (!code)
-        code = part_asked(out, settings->share);
+        code = part_add_line(out, settings->share);
     for (size_t i = 0; !code && i < settings->input_count; i++)
-        code = asked_line(out, NULL, settings->inputs[i]);
+        code = resume_add_line(out, NULL, settings->inputs[i]);
     return code;
 }
 
@@ -410,7 +410,7 @@ struct part_names {
     struct sb_buf output, keys, report;
 };
 
-/* Is the output a directory of bags, each of which has parts? */
+/* Is the output a directory of bags that have parts? */
 static bool makes_bags(const struct convert_settings *settings)
 {
     struct sb_convert_options wanted = options_of(settings);

@@ -352,7 +352,7 @@ static void close_side(struct side *side)
     sb_store_free(side->store);
 }
 
-/* The last line, behind the lines that it counts. */
+/* The last line, after the lines that it counts. */
 static void summarize(const struct report *report, const struct side *other, const char *path)
 {
     const char *against = report->settings->directory;

@@ -171,7 +171,7 @@ static int merge(const struct settings *settings, char *const *prefixes)
     return message_status();
 }
 
-static int merge_as_asked(const struct settings *settings)
+static int merge_checked(const struct settings *settings)
 {
     const char *wrong = misuse(settings);
     char **subdirs = NULL;
@@ -194,7 +194,7 @@ static int run(void *context, char **operands, int count)
 
     settings->inputs = operands;
     settings->input_count = output_operand(&settings->output, operands, count);
-    return merge_as_asked(settings);
+    return merge_checked(settings);
 }
 
 const struct command merge_command = {

@@ -7,12 +7,12 @@
 #include "core/io.h"
 #include "core/number.h"
 #include "open/opening.h"
-#include "ui/asked.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/part.h"
+#include "ui/resume.h"
 #include "ui/shared_options.h"
 
 #include <inttypes.h>
@@ -218,21 +218,21 @@ static const char *misuse(struct settings *settings)
     return NULL;
 }
 
-/* What decides what is stored: a run that goes on must be asked the same. */
+/* What decides what is stored: a run can only be resumed if this is the same. */
 static enum sb_code describe(const struct settings *settings, struct sb_buf *out)
 {
     static const char *const except[] = {"directory", "files-from", "part", NULL};
-    enum sb_code code = asked_options(out, except);
+    enum sb_code code = resume_add_options(out, except);
 
     if (!code)
-        code = part_asked(out, settings->share);
+        code = part_add_line(out, settings->share);
     for (size_t i = 0; !code && i < settings->input_count; i++) {
         const struct sb_pack_input *input = &settings->inputs[i];
         const char *option = input->kind == SB_INPUT_DIRECTORY ? "--directory"
                              : input->kind == SB_INPUT_PATH    ? NULL
                                                                : "--files-from";
 
-        code = asked_line(out, option, input->text);
+        code = resume_add_line(out, option, input->text);
     }
     return code;
 }
@@ -283,7 +283,7 @@ static struct sb_pack_options options_of(const struct settings *settings,
     };
 }
 
-/* The last line on stderr, where it went well as far as it went. */
+/* The last line on stderr of a run without an error. */
 static void conclude(const struct settings *settings, const struct sb_pack_counts *counts)
 {
     char size[SB_HUMAN_SIZE];
@@ -332,7 +332,7 @@ static int pack(const struct settings *settings)
     message_failure(&err);
     message_raise(STATUS_ERROR);
     if (counts.kept)
-        asked_to_resume(settings->archive, settings->append);
+        resume_hint(settings->archive, settings->append);
     return message_status();
 }
 

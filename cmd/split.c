@@ -96,7 +96,7 @@ static void split_in_place(const struct in_place *wanted)
         message_error("%s: is whole; run the same command again to go on", wanted->path);
 }
 
-/* Items and keys are never torn apart, and samples where that is asked for. */
+/* Items and keys are never torn apart; samples are kept whole if that is requested. */
 static enum sb_code find_unit(struct sb_split_options *wanted, const struct sb_store *whole,
                               const char *path, bool samples, struct sb_error *err)
 {
@@ -232,7 +232,7 @@ static struct sb_split_scheme scheme_of(const struct split_settings *settings)
     };
 }
 
-/* What one run tells its callbacks. */
+/* What one run passes to its callbacks. */
 struct run {
     const struct split_settings *settings;
     bool records; /* parts are bags */

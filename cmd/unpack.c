@@ -73,7 +73,7 @@ struct problems {
     int64_t existing;
 };
 
-/* What is unpacked: its members, and how they are told apart. */
+/* What is unpacked: the input, and which of its members. */
 struct work {
     const struct settings *settings;
     char *path;
@@ -89,8 +89,8 @@ struct work {
     struct sb_unpack_result result;
 };
 
-static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
-                 const char *text)
+static void notice(void *context, enum sb_level level, const char *kind, const char *subject,
+                   const char *text)
 {
     struct work *work = context;
 
@@ -247,7 +247,7 @@ static int run(void *context, char **operands, int count)
     };
 
     settings->decompress |= settings->decompress_all;
-    work.notify = (struct sb_notify){.call = tell, .context = &work};
+    work.notify = (struct sb_notify){.call = notice, .context = &work};
     return unpack(&work);
 }
 

@@ -40,8 +40,8 @@ static void show_progress(void *context, int64_t done, int64_t files)
 }
 
 /*
- * What was done is said under -v, with `done` before it; what would be done is what a dry run is
- * asked for, and has `todo` before it.
+ * What was done is printed under -v, with `done` before it; what would be done is the output of a
+ * dry run, and has `todo` before it.
  */
 static void say(const struct settings *settings, const char *done, const char *todo,
                 const char *format, ...) SB_PRINTF(4, 5);

@@ -52,7 +52,7 @@ static const struct option options[] = {
 
 static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", "BAG|SYRAH", "CACHE", NULL};
 
-/* One object behind the defects: what was looked at, and what that does not say. */
+/* One object after the defects: what was checked, and what that does not prove. */
 static void print_summary(const struct verify_run *run, const struct sb_verify_syrah_result *counts)
 {
     verify_print_summary("Syrah file", counts->unproved,
@@ -188,7 +188,7 @@ static enum sb_code verify_archive(struct verify_run *run, struct sb_store *stor
     return end_archive(run, code, err);
 }
 
-/* One object behind the defects: what was looked at, and what that does not say. */
+/* One object after the defects: what was checked, and what that does not prove. */
 static void print_container_summary(const struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
@@ -232,8 +232,8 @@ static enum sb_code verify_bag(struct verify_run *run, struct sb_store *store, s
         return err->code;
     if (misused)
         return sb_fail(err, SB_INVALID,
-                       "%s: is a bag, of which --subset=I/N, --part and --shards choose records, "
-                       "but not --%s%s",
+                       "%s: is a bag, whose records are chosen by --subset=I/N, --part and "
+                       "--shards, but not by --%s%s",
                        run->path, misused, strcmp(misused, "subset") == 0 ? "=P% or SIZE" : "");
     if (run->name_count > 0)
         return sb_fail(err, SB_INVALID, "%s: has records, not names; --records chooses them",
@@ -345,7 +345,7 @@ static enum sb_code verify(struct verify_run *run, struct sb_error *err)
     struct sb_store *store;
     enum sb_code code;
 
-    code = open_store_telling(&store, run->path, opening, &run->notify, err);
+    code = open_store_with(&store, run->path, opening, &run->notify, err);
     if (code == SB_DAMAGED)
         return verify_unopened(run, err);
     if (code)

@@ -37,8 +37,8 @@ bool is_random(const struct cat_rows_settings *settings)
     return settings->sample >= 0 || settings->shuffle || settings->forever;
 }
 
-/* Are rows asked for by names that say nothing of their order? */
-static bool asks_names(const struct cat_request *request)
+/* Are rows requested by names that say nothing about their order? */
+static bool requests_names(const struct cat_request *request)
 {
     return sb_store_can(request->store, SB_CAN_KEYS) &&
            (request->operand_count > 0 || request->files_from);
@@ -51,7 +51,7 @@ const char *misused_draw(const struct cat_rows_settings *settings,
         return "--replace says how --sample draws: give --sample=N, or --shuffle";
     if (settings->sample >= 0 && settings->shuffle)
         return "--sample and --shuffle cannot be given together; a sample comes in a random order";
-    if (is_random(settings) && asks_names(request))
+    if (is_random(settings) && requests_names(request))
         return "keys that are named cannot be sampled, shuffled or repeated; without any, all are";
     if (is_random(settings) && request->files_from)
         return "--files-from cannot be sampled, shuffled or repeated; give numbers and slices";
@@ -138,7 +138,7 @@ static enum sb_code fetch_chosen(struct cat_job *job, struct sb_error *err)
         return code;
     draw_as_set(&chosen.options.rows, job->settings);
     chosen.options.share = request->share;
-    chosen.named.advice = "; ls tells which it has";
+    chosen.named.advice = "; ls shows which it has";
     code = chosen_rows_feed(&chosen, job->table, &feed, err);
     if (!code)
         code = cat_fetch(job, &feed, true, err);
@@ -182,7 +182,7 @@ int cat_rows(const struct cat_rows_settings *settings, const struct cat_request 
     if (job.table)
         sb_record_names_free(job.table->names);
     if (!code && job.missing > 0 && request->framing == SB_FRAMING_BATCH)
-        message_problem("%" PRId64 " of the %ss asked for %s not there", job.missing, word,
+        message_problem("%" PRId64 " of the requested %ss %s not there", job.missing, word,
                         job.missing == 1 ? "is" : "are");
     status = code ? message_failure(&err) : message_status();
     sb_table_free(job.table);

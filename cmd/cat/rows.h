@@ -41,7 +41,7 @@ struct cat_rows_settings {
                     "records by names, which are the records of BAG", OPERAND_FILE),               \
         OPTIONS_BAG(settings, opening.bag)
 
-/* What has been asked for besides. */
+/* What the command line requests besides. */
 struct cat_request {
     struct sb_store *store;
     const char *spec;

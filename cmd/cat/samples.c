@@ -89,7 +89,7 @@ static enum sb_code next_with_files(struct cat_samples *samples, struct sb_error
             return sb_fail_interrupt(err);
         if (round > 0 && silent++ > round)
             return sb_fail(err, SB_INVALID,
-                           "%s: none of the samples asked for has such a file, so that nothing "
+                           "%s: none of the requested samples has such a file, so that nothing "
                            "would ever be written",
                            samples->table->name);
         code = next_sample(samples, feed, err);

@@ -1,5 +1,5 @@
 /*
- * What `cat --samples` asks for: the files of samples, which are chosen as records are.
+ * The names for `cat --samples`: the files of samples, which are chosen as records are.
  */
 #ifndef SB_CMD_CAT_SAMPLES_H
 #define SB_CMD_CAT_SAMPLES_H

@@ -39,7 +39,7 @@ static const char *misused_operands(const struct convert_settings *settings)
     if (pipes > 1)
         return "standard input can be only one of the INPUTs";
     if (!known && !writes_frames(&settings->records, &use))
-        return "what OUTPUT is to become cannot be told from its name; say it with --to";
+        return "the name of OUTPUT does not say what it is to become; say it with --to";
     if (known && output_takes(settings) == 0)
         return "a cpio can only be read; choose another OUTPUT, or say --to";
     if (strcmp(settings->output, "-") == 0 && settings->append)
@@ -167,7 +167,7 @@ static bool reads_bags_alone(const struct convert_settings *settings)
            all_can(settings, SB_CAN_RECORDS);
 }
 
-/* What has no arrays among other inputs is told when it is opened. */
+/* Whether one of several inputs has no arrays is reported when it is opened. */
 static const char *misused_array(const struct convert_settings *settings)
 {
     bool given = options_given_of((const char *const[]){"array", NULL});

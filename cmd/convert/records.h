@@ -39,7 +39,7 @@ struct record_settings {
 #define OPTIONS_OF_RECORDS(settings, field)                                                        \
     OPTIONS_OF_BAGS(settings, field), OPTION_GROUP("Records"),                                     \
         OPTION_CHOICE(0, "frame", settings, field.framing, "HOW", sb_framing_words,                \
-                      "what stands between records on a pipe"),                                    \
+                      "how records are delimited on a pipe"),                                      \
         OPTION_MORE("Records"),                                                                    \
         OPTION_TEXT(0, "name-format", settings, field.name_format, "FORMAT",                       \
                     "names of records that become files (default: %08d)", OPERAND_ANY),            \
@@ -73,7 +73,7 @@ bool writes_zstd(const struct record_settings *settings, const struct record_use
 /* Are framed records written? Otherwise they may be read. */
 bool writes_frames(const struct record_settings *settings, const struct record_use *use);
 
-/* Is anything said of bags, or of which records? */
+/* Is there an option about bags, or one that chooses records? */
 bool names_bags(const struct record_settings *settings);
 
 /* Options of bags where none is read, or written; or NULL. */

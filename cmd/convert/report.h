@@ -19,7 +19,7 @@ struct report {
     struct report_file out;
 };
 
-/* path NULL: only counts. What stands at path is replaced by report_finish; SB_INVALID: it is an
+/* path NULL: only counts. report_finish replaces an existing file at path; SB_INVALID: it is an
  * input, or the output. */
 enum sb_code report_begin(struct report *report, const char *path, char *const *inputs,
                           size_t count, const char *output, struct sb_error *err) SB_CHECKED;

@@ -22,7 +22,7 @@ struct du_table {
 extern const char *const du_options_of_bags[];
 
 /* The command, for a store that has rows, or samples, or, `several`, a directory that holds caches.
- * operands: that come behind it. Returns the exit status. */
+ * operands: how many follow the store. Returns the exit status. */
 int du_table(const struct du_table *wanted, struct sb_store *store, bool several, int operands);
 
 #endif

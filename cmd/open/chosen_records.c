@@ -48,7 +48,7 @@ static enum sb_code add_slice(void *context, const struct sb_slice *slice, struc
     struct chosen_records *records = context;
     struct sb_record_choice_options *options = &records->options;
 
-    if (sb_grow(&records->slices, &records->room, options->slice_count, sizeof(*slice), err))
+    if (sb_grow(&records->slices, &records->capacity, options->slice_count, sizeof(*slice), err))
         return err->code;
     options->slices = records->slices;
     records->slices[options->slice_count++] = *slice;

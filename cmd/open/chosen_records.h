@@ -32,11 +32,11 @@ struct chosen_records {
     struct sb_record_choice_options options;
 
     struct sb_slice *slices;
-    size_t room;
+    size_t capacity;
 };
 
 /* What the options parsed last say. files_from: NULL, or a file of numbers and slices, "-" being
- * standard input, whose lines end in `end`. It is read as it is asked for, once. */
+ * standard input, whose lines end in `end`. It is read once, as its lines are needed. */
 enum sb_code chosen_records_open(struct chosen_records *out, const char *files_from, char end,
                                  struct sb_error *err) SB_CHECKED;
 

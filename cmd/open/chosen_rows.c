@@ -15,7 +15,7 @@ static enum sb_code fail_operand(const struct sb_table *table, const char *text,
         return sb_fail(err, SB_INVALID, "%s: %s; names take --keys=BAG", table->name, wrong->text);
     return sb_fail(err, SB_INVALID,
                    "%s: '%s' is no %s number, and no START:STOP:STEP with a step other than 0; the "
-                   "name of one %s follows behind a '/', or is in --array=NAME",
+                   "name of one %s follows after a '/', or is in --array=NAME",
                    table->name, text, table->row_word, sb_table_cell_word(table));
 }
 

@@ -1,6 +1,6 @@
 /*
- * Which cells of which rows of a table, for commands that read them: ROW[/COLUMN] by number or,
- * where the table finds rows so, by name; --records, -T and --array.
+ * The cells of a table that a command reads: ROW[/COLUMN], by number or, if the table finds rows by
+ * name, by name; --records, -T and --array.
  */
 #ifndef SB_CMD_OPEN_CHOSEN_ROWS_H
 #define SB_CMD_OPEN_CHOSEN_ROWS_H
@@ -24,8 +24,8 @@ struct chosen_rows {
     struct sb_table_keys *keys;
 };
 
-/* What the options parsed last say, and then the operands: names; or numbers and slices, ','
- * between several; behind them '/' and a column where only that is wanted. As chosen_records_open.
+/* What the options parsed last say, and then the operands: names; or numbers and slices, separated
+ * by ','; followed by '/' and a column if only that is wanted. As chosen_records_open.
  */
 enum sb_code chosen_rows_open(struct chosen_rows *out, const struct sb_table *table,
                               const char *files_from, char end, char *const *operands, size_t count,

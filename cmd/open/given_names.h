@@ -13,7 +13,7 @@
 struct given_names {
     char *const *operands; /* those left */
     char *const *end;
-    struct sb_list *list; /* may be NULL, as what is behind it */
+    struct sb_list *list; /* may be NULL, as may `files` */
     struct sb_cursor *files;
     struct sb_share share;
     int64_t number; /* of the next name, whosever it is */

@@ -40,9 +40,8 @@ bool parse_iconv(void *settings, const char *value)
     return true;
 }
 
-enum sb_code open_store_telling(struct sb_store **out, const char *path,
-                                const struct opening *opening, const struct sb_notify *notify,
-                                struct sb_error *err)
+enum sb_code open_store_with(struct sb_store **out, const char *path, const struct opening *opening,
+                             const struct sb_notify *notify, struct sb_error *err)
 {
     const struct bag_words *words = &opening->bag;
     const struct sb_store_options options = {
@@ -60,7 +59,7 @@ enum sb_code open_store_telling(struct sb_store **out, const char *path,
 enum sb_code open_store(struct sb_store **out, const char *path, const struct opening *opening,
                         struct sb_error *err)
 {
-    return open_store_telling(out, path, opening, &message_notify, err);
+    return open_store_with(out, path, opening, &message_notify, err);
 }
 
 void explain_failure(const char *path, struct sb_error *err)
@@ -88,7 +87,7 @@ enum sb_code catalog_store(struct sb_store *store, struct sb_archive **archive,
 
     message_progress_hide();
     if (!code && result->damage.code)
-        message_error("%s; what stands behind is not known", result->damage.text);
+        message_error("%s; what comes after it is not known", result->damage.text);
     return code;
 }
 
@@ -154,7 +153,7 @@ void leave_out(struct left_out *left_out, const struct sb_entry *entry)
 void complain_of_left_out(struct left_out *left_out)
 {
     if (left_out->count == 1)
-        message_problem("%s; left out, 'shardbox verify' tells more", left_out->first.data);
+        message_problem("%s; left out, see 'shardbox verify'", left_out->first.data);
     else if (left_out->count > 1)
         message_problem("%s; left out with %" PRId64 " more, 'shardbox verify' names them",
                         left_out->first.data, left_out->count - 1);

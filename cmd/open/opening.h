@@ -23,7 +23,7 @@ struct bag_words {
 
 /* What the settings of a command with OPTION_FROM begin with. */
 struct opening {
-    struct sb_container_type from; /* SB_UNKNOWN: told by content */
+    struct sb_container_type from; /* SB_UNKNOWN: recognised by content */
     struct bag_words bag;          /* of commands that read any container alike */
     bool places;                   /* of bytes in the container are shown; set by the command */
 };
@@ -31,7 +31,7 @@ struct opening {
 #define OPTION_FROM                                                                                \
     OPTION_CALL(                                                                                   \
         0, "from", "KIND", parse_from,                                                             \
-        "what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, "        \
+        "what it is, if its content does not show it: archive, tar, cpio, zip, bag, bagz, "        \
         "syrah, cache",                                                                            \
         OPERAND_ANY)
 bool parse_from(void *settings, const char *value);
@@ -52,10 +52,9 @@ bool parse_iconv(void *settings, const char *value);
 enum sb_code open_store(struct sb_store **out, const char *path, const struct opening *opening,
                         struct sb_error *err) SB_CHECKED;
 
-/* As above; what it has to say goes to notify. */
-enum sb_code open_store_telling(struct sb_store **out, const char *path,
-                                const struct opening *opening, const struct sb_notify *notify,
-                                struct sb_error *err) SB_CHECKED;
+/* As above; reports go to notify. */
+enum sb_code open_store_with(struct sb_store **out, const char *path, const struct opening *opening,
+                             const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
 /*
  * Any container as an archive (sb_store_catalog), which is the store's; with every member. After

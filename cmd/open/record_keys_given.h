@@ -15,7 +15,7 @@
         .help = "the first record that is KEY, or is each line of -T", .call = key_is_given        \
     }
 
-/* With the other one, of which the same is true. */
+/* With --find-all, which works the same way. */
 #define OPTIONS_FIND                                                                               \
     OPTION_FIND,                                                                                   \
     {                                                                                              \

@@ -10,7 +10,7 @@
     OPTION_CALL(0, "bwlimit", "RATE", parse_bwlimit,                                               \
                 "read, and write, at most RATE bytes a second (50M)", OPERAND_ANY)
 
-/* A size as elsewhere, "/s" or not behind it; 0: no limit. settings is not used. */
+/* A size as elsewhere, with or without "/s"; 0: no limit. settings is not used. */
 bool parse_bwlimit(void *settings, const char *value);
 
 #endif

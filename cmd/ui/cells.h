@@ -17,8 +17,8 @@ const char *format_number(int64_t value, char out[NUMBER_SIZE]);
 /* The same, or with `human` as -h shows it. */
 const char *format_amount(int64_t value, bool human, char out[NUMBER_SIZE]);
 
-/* Appends the text and a space behind it, with more spaces where it is narrower than its column:
- * before it where it stands at the right. Returns the size of the text. */
+/* Appends the text and a space after it. If the text is narrower than its column, more spaces
+ * follow it, or precede it if `right`. Returns the size of the text. */
 size_t add_cell(struct sb_buf *line, const char *text, size_t width, bool right);
 
 #endif

@@ -27,8 +27,8 @@ struct command {
     const void *defaults;        /* what the settings are before the options; NULL: zeros */
     void (*end)(void *settings); /* frees what run leaves in them; NULL: nothing */
 
-    /* Takes every operand where it stands among the options, for `-C` that is for those after it;
-     * false, after a message, ends the parse. NULL: they are run's. */
+    /* Takes each operand at its place among the options, because `-C` is for those after it; false,
+     * after a message, ends the parse. NULL: operands go to run. */
     bool (*operand)(void *settings, const char *value);
 
     /* The exit status: 0, 1 or 2; see message.h. */

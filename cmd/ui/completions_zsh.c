@@ -60,7 +60,8 @@ static void print_action(const char *kind)
     }
 }
 
-/* The name of the option with what stands behind it, as a specification that may occur again. */
+/* The name of the option and what follows it, as a specification of an option that may be repeated.
+ */
 static void print_option(const struct option *option, const char *dashes_and_name,
                          const char *attached)
 {

@@ -170,7 +170,7 @@ static void columns_end(void)
 }
 
 /*
- * Adds a name as it is to be written; `before` and `after` are sequences that take no room.
+ * Adds a name as it is to be written; `before` and `after` are sequences that take no space.
  */
 static void columns_add(const char *text, size_t size, const char *before, const char *after)
 {

@@ -1,9 +1,9 @@
 /*
  * How ls writes entries: names alone, in columns, with all that is known of them, or as JSON.
  *
- * A block is what stands aligned together: begin, add for each entry in order, end. Columns of a
- * long listing are as wide as its first thousands of entries need; where later ones need more, they
- * grow. Main thread only.
+ * A block is a set of aligned lines: begin, add for each entry in order, end. Columns of a long
+ * listing are as wide as its first thousands of entries need; if later ones need more, they grow.
+ * Main thread only.
  */
 #ifndef SB_CMD_UI_LISTING_H
 #define SB_CMD_UI_LISTING_H

@@ -21,7 +21,7 @@ static int64_t divide_down(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-/* libc is asked once for each quarter of an hour that occurs. */
+/* Calls libc once for each quarter of an hour that occurs. */
 static int zone_offset(int64_t seconds)
 {
     static struct {

@@ -23,7 +23,7 @@ extern const char month_names[12][4];
 extern const char weekday_names[7][4];
 
 /*
- * "2026-11-21", "2026-11-21 08:30", "2026-11-21T08:30:15.5", with "Z" or "+01:00" behind it or else
+ * "2026-11-21", "2026-11-21 08:30", "2026-11-21T08:30:15.5", followed by "Z" or "+01:00" or else
  * local; "@SECONDS" since 1970. False for anything else.
  */
 bool parse_date(const char *text, int64_t *nanoseconds);

@@ -30,8 +30,8 @@ static struct {
     bool decided; /* the next two are known */
     bool shown;
     bool terminal;
-    bool line_stands; /* on the terminal, without a newline */
-    int64_t began;    /* nanoseconds of the monotonic clock; 0: not yet */
+    bool line_shown; /* on the terminal, without a newline */
+    int64_t began;   /* nanoseconds of the monotonic clock; 0: not yet */
     int64_t last;
     int64_t done;
     int64_t total;
@@ -89,7 +89,7 @@ static enum sb_code compose(struct sb_buf *line, const char *format, va_list arg
     int length = vasprintf(&text, format, args);
     enum sb_code code = length < 0 ? SB_NOMEM : SB_OK;
 
-    if (!code && progress.line_stands)
+    if (!code && progress.line_shown)
         code = sb_buf_add_text(line, CLEAR_LINE);
     if (!code && command_name)
         code = sb_buf_add_format(line, "shardbox %s: ", command_name);
@@ -133,7 +133,7 @@ static void say(const char *format, va_list args)
     else
         write_line(line.data, line.size);
     va_end(again);
-    progress.line_stands = false;
+    progress.line_shown = false;
     sb_buf_release(&line);
 }
 
@@ -223,7 +223,7 @@ static void notify(void *context, enum sb_level level, const char *kind, const c
     const char *colon = subject ? ": " : "";
 
     (void)context;
-    /* What a dry run is asked for. */
+    /* These are the output of a dry run. */
     if (subject && strncmp(kind, "would-", strlen("would-")) == 0) {
         output_line(subject, strlen(subject), false);
         return;
@@ -291,7 +291,7 @@ static void show_progress(int64_t time)
     if (!progress.terminal)
         line[used++] = '\n';
     write_line(line, used);
-    progress.line_stands = progress.terminal;
+    progress.line_shown = progress.terminal;
 }
 
 void message_progress_update(int64_t done, int64_t total, int64_t files)
@@ -327,9 +327,9 @@ void message_progress_counts(const char *what)
 
 void message_progress_hide(void)
 {
-    if (progress.line_stands)
+    if (progress.line_shown)
         write_line(CLEAR_LINE, strlen(CLEAR_LINE));
-    progress.line_stands = false;
+    progress.line_shown = false;
 }
 
 void message_progress_end(void)
@@ -346,7 +346,7 @@ void message_close_stdout(void)
 {
     output_flush();
     output_check(fflush(stdout) == 0 ? 0 : errno);
-    /* Closing is when a network file system tells of a full disk; stdout itself stays open. */
+    /* A network file system reports a full disk when a file is closed; stdout itself stays open. */
     output_check(close(dup(STDOUT_FILENO)) == 0 ? 0 : errno);
 }
 

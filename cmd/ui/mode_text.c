@@ -8,7 +8,7 @@ char type_letter(const struct sb_entry *entry)
     return "fdl"[entry->type];
 }
 
-/* The x of a triple, where a set-id or sticky bit may stand over it. */
+/* The x of a triple, which a set-id or sticky bit may replace. */
 static char execute_letter(uint32_t mode, uint32_t execute, uint32_t special, char letter)
 {
     if (!(mode & special))

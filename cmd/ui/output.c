@@ -114,15 +114,15 @@ void output_char(char c)
 
 void output_format(const char *format, ...)
 {
-    size_t room = sizeof(pending.data) - pending.used;
+    size_t space = sizeof(pending.data) - pending.used;
     char *text = NULL;
     va_list args;
     int length;
 
     va_start(args, format);
-    length = vsnprintf(pending.data + pending.used, room, format, args);
+    length = vsnprintf(pending.data + pending.used, space, format, args);
     va_end(args);
-    if (length >= 0 && (size_t)length < room) {
+    if (length >= 0 && (size_t)length < space) {
         pending.used += (size_t)length;
         return;
     }

@@ -13,8 +13,8 @@
 const char *user_name(int64_t uid);
 const char *group_name(int64_t gid);
 
-/* OPTIONS_OWNERS (ui/options.h). Root's files get their owners unless told otherwise, as tar's do.
- */
+/* OPTIONS_OWNERS (ui/options.h). If root runs it, files get their stored owners by default, as with
+ * tar. */
 struct owner_options {
     bool preserve;
     bool leave; /* decides over preserve */

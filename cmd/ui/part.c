@@ -1,7 +1,7 @@
 #include "ui/part.h"
 #include "store/part_name.h"
-#include "ui/asked.h"
 #include "ui/message.h"
+#include "ui/resume.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,12 +31,12 @@ bool part_name_output(const char **path, struct sb_share share, bool bag, struct
     return true;
 }
 
-enum sb_code part_asked(struct sb_buf *out, struct sb_share share)
+enum sb_code part_add_line(struct sb_buf *out, struct sb_share share)
 {
     char text[48];
 
     if (share.count == 0)
         return SB_OK;
     snprintf(text, sizeof(text), "%" PRId64 "/%" PRId64, share.index + 1, share.count);
-    return asked_line(out, "--part", text);
+    return resume_add_line(out, "--part", text);
 }

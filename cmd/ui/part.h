@@ -27,7 +27,7 @@ bool part_parse(const char *text, struct sb_share *out);
  */
 bool part_name_output(const char **path, struct sb_share share, bool bag, struct sb_buf *out);
 
-/* What a run with --checkpoint was asked for (asked.h): "auto" is another part in each process. */
-enum sb_code part_asked(struct sb_buf *out, struct sb_share share) SB_CHECKED;
+/* The part as a line of resume.h: I/N also for "auto", which is another part in each process. */
+enum sb_code part_add_line(struct sb_buf *out, struct sb_share share) SB_CHECKED;
 
 #endif

@@ -22,7 +22,7 @@
 /* A run of literal text, or one directive. */
 struct piece {
     char directive; /* 0: text */
-    char time_form; /* behind %T */
+    char time_form; /* after %T */
     bool left;      /* flag '-' */
     bool zeros;     /* flag '0' */
     size_t width;
@@ -57,7 +57,7 @@ static bool is_octal(char c)
     return c >= '0' && c <= '7';
 }
 
-/* Behind a backslash; returns what is after it, NULL for \c, which ends the format. */
+/* Parses what follows a backslash; returns its end, NULL for \c, which ends the format. */
 static const char *parse_escape(struct printf_format *format, const char *at)
 {
     static const char letters[] = "abfnrtv\\", values[] = "\a\b\f\n\r\t\v\\";
@@ -80,7 +80,7 @@ static const char *parse_escape(struct printf_format *format, const char *at)
     return at;
 }
 
-/* Behind a percent sign; returns what is after it, NULL for a directive that there is not. */
+/* Parses what follows a percent sign; returns its end, NULL for an unknown directive. */
 static const char *parse_directive(struct printf_format *format, const char *at)
 {
     struct piece piece = {0};
@@ -195,7 +195,7 @@ static void add_strftime(struct sb_buf *out, int64_t seconds, char form)
 }
 #pragma GCC diagnostic pop
 
-/* Forms with seconds have the fraction behind them, as GNU find's. */
+/* Forms with seconds end with the fraction, as GNU find's do. */
 static void add_time(struct sb_buf *out, const struct sb_entry *entry, char form)
 {
     struct timespec time = sb_time_split(entry->mtime_ns);

@@ -1,5 +1,5 @@
 /*
- * The format of find --printf: GNU find's directives, as far as an archive has what they show.
+ * The format of find --printf: those of GNU find's directives that an archive has values for.
  *
  *     %p path           %f last component   %h what is before it ("." at the top)
  *     %d depth          %y type, f d or l   %l target of a link

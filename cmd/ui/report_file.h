@@ -21,7 +21,7 @@ struct report_file {
     struct sb_error failure; /* of the first line that could not be written */
 };
 
-/* What stands at path is replaced by report_file_finish. */
+/* report_file_finish replaces an existing file at path. */
 enum sb_code report_file_open(struct report_file *report, const char *path,
                               struct sb_error *err) SB_CHECKED;
 void report_file_release(struct report_file *report);

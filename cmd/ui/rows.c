@@ -37,16 +37,16 @@ void rows_number(struct rows *rows, int64_t value, bool human)
     char number[NUMBER_SIZE];
     const char *text = format_amount(value, human, number);
 
-    /* Plain digits end where the room for them does. */
+    /* Plain digits are at the end of their buffer. */
     add(rows, text, human ? strlen(text) : (size_t)(number + NUMBER_SIZE - 1 - text), true);
 }
 
 /* What a row ends with: the size of its name, and the name; or that there is none. */
 void rows_end(struct rows *rows, const char *name, size_t size)
 {
-    int64_t told = name ? (int64_t)size : -1;
+    int64_t stored = name ? (int64_t)size : -1;
 
-    output_need(sb_buf_add(&rows->cells, &told, sizeof(told)));
+    output_need(sb_buf_add(&rows->cells, &stored, sizeof(stored)));
     output_need(sb_buf_add(&rows->cells, name ? name : "", size));
     rows->columns = rows->column;
     rows->column = 0;
@@ -68,7 +68,7 @@ void rows_flush(struct rows *rows)
             at += add_cell(line, at, rows->widths[i], rows->right[i]) + 1;
         memcpy(&size, at, sizeof(size));
         at += sizeof(size);
-        /* What stands last has no space behind it. */
+        /* Nothing follows the last cell of a line, not even a space. */
         if (size < 0)
             line->data[line->size - 1] = '\n';
         output_bytes(line->data, line->size);

@@ -1,6 +1,6 @@
 /*
- * Rows in columns that are as wide as what stands in them: rows wait until they are flushed, or
- * there are many of them. Widths only grow.
+ * Rows in columns that are as wide as their widest cell: rows wait until they are flushed, or there
+ * are many of them. Widths only grow.
  */
 #ifndef SB_CMD_UI_ROWS_H
 #define SB_CMD_UI_ROWS_H
@@ -26,14 +26,14 @@ struct rows {
 
 void rows_release(struct rows *rows);
 
-/* The next cell: text, which stands at the left; or a number, as -h shows it where it is human. */
+/* The next cell: text, aligned left; or a number, as -h shows it if `human`. */
 void rows_text(struct rows *rows, const char *text);
 void rows_number(struct rows *rows, int64_t value, bool human);
 
 /* In place of a number. */
 void rows_word(struct rows *rows, const char *word);
 
-/* Ends the row, with a name behind its columns, which may be any bytes; NULL: none. */
+/* Ends the row, with a name after its columns, which may be any bytes; NULL: none. */
 void rows_end(struct rows *rows, const char *name, size_t size);
 
 /* Writes those that wait. */

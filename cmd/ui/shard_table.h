@@ -11,8 +11,8 @@ enum sb_code show_shards(struct sb_archive *archive, bool human, bool json,
                          struct left_out *left_out, struct sb_error *err) SB_CHECKED;
 
 /*
- * The names of the shards in use as they stand now, relative to the directory that the index is in;
- * with `index` that of the index behind them.
+ * The current names of the shards in use, relative to the directory that the index is in; with
+ * `index` that of the index after them.
  */
 enum sb_code show_shard_names(struct sb_archive *archive, bool index, bool nul,
                               struct sb_error *err) SB_CHECKED;

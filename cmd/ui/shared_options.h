@@ -1,8 +1,8 @@
 /*
  * Options that several commands have, each declared once: in every command the same name has the
- * same letter, value and choices, and does the same (tests/bats/manner.bats). What is of one floor
- * or one kind of container stands with its parser: open/opening.h, open/bag_opening.h, ui/part.h,
- * ui/bandwidth.h.
+ * same letter, value and choices, and does the same (tests/bats/manner.bats). Options about one
+ * kind of container, or with a parser of their own, are declared beside that: open/opening.h,
+ * open/bag_opening.h, ui/part.h, ui/bandwidth.h.
  *
  * s is the settings struct, whose field is called as the option where it is not given. Zero is the
  * default of each of them; the fields of choices begin as NOT_GIVEN where that is to be known.

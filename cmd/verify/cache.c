@@ -75,7 +75,7 @@ static enum sb_code read_options(const struct verify_run *run, unsigned threads,
     return SB_OK;
 }
 
-/* One object behind the defects: what was looked at, and what that does not say. */
+/* One object after the defects: what was checked, and what that does not prove. */
 static void print_summary(const struct verify_run *run)
 {
     const struct sb_verify_cache_result *cache = &run->cache;

@@ -27,7 +27,7 @@ struct verify_count {
     int64_t value;
 };
 
-/* Prints the object behind the defects: what was looked at, and what that does not say. */
+/* Prints the object after the defects: what was checked, and what that does not prove. */
 void verify_print_summary(const char *container, const char *unproved,
                           const struct verify_count *counts);
 

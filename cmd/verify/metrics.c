@@ -44,8 +44,8 @@ static enum sb_code add_label(struct sb_buf *out, const char *archive)
     return code ? code : sb_buf_add_char(out, '"');
 }
 
-/* What stands there, of *size bytes as far as they fit; none where nothing does. */
-static enum sb_code read_standing(const char *file, char text[FILE_MAX], size_t *size,
+/* Reads the existing file, cut to what fits, and sets *size to its bytes; 0 if there is none. */
+static enum sb_code read_existing(const char *file, char text[FILE_MAX], size_t *size,
                                   struct sb_error *err)
 {
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -90,7 +90,7 @@ static enum sb_code find_success(const char *text, const char *archive, const ch
     return code;
 }
 
-/* What stands at the file: when the archive was last found sound; 0: never, or nothing stands. */
+/* From the existing file: when the archive was last found sound; 0: never, or there is no file. */
 static enum sb_code last_success(const char *file, const char *archive, int64_t *seconds,
                                  struct sb_error *err)
 {
@@ -98,7 +98,7 @@ static enum sb_code last_success(const char *file, const char *archive, int64_t 
     const char *value;
     char *end, *number;
     size_t size;
-    enum sb_code code = read_standing(file, text, &size, err);
+    enum sb_code code = read_existing(file, text, &size, err);
 
     *seconds = 0;
     if (code || size == 0)

@@ -14,8 +14,8 @@
 struct verify_run;
 
 /*
- * May the metrics of this archive be written there, at the end of the run? SB_EXISTS where
- * something else stands, as another archive's metrics: that one's alarms would end.
+ * May the metrics of this archive be written there, at the end of the run? SB_EXISTS if the file is
+ * something else, such as another archive's metrics: that one's alarms would end.
  */
 enum sb_code verify_metrics_check(const char *file, const char *archive,
                                   struct sb_error *err) SB_CHECKED;

@@ -105,7 +105,7 @@ static void summarize(struct verify_run *run)
         summarize_repair(&run->settings->records, result);
     if (result->incomplete)
         sb_report(&run->notify, SB_PROBLEM, "incomplete", run->name,
-                  "the records asked for have no certain number while shards are missing, "
+                  "the requested records have no certain number while shards are missing, "
                   "and were not looked at");
     if (result->defects == 0)
         summarize_sound(run);
@@ -113,7 +113,7 @@ static void summarize(struct verify_run *run)
         summarize_defects(run);
 }
 
-/* One object behind the defects: what was looked at, and what that does not say. */
+/* One object after the defects: what was checked, and what that does not prove. */
 static void print_summary(const struct sb_verify_bag_result *result)
 {
     verify_print_summary("bag", result->unproved,

@@ -30,7 +30,7 @@ struct verify_repair_settings {
 /* SB_INVALID for options that do not go together. */
 enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *err) SB_CHECKED;
 
-/* SB_INVALID where it was asked for, but not of an archive: bag says that it is one. */
+/* SB_INVALID if a repair was requested, but the input is not an archive. bag: it is a bag. */
 enum sb_code verify_repair_refuse(const struct verify_run *run, bool bag,
                                   struct sb_error *err) SB_CHECKED;
 

@@ -14,7 +14,7 @@
 
 struct verify_run;
 
-/* To settings->report; what stands there is replaced by verify_report_finish. */
+/* Opens settings->report; verify_report_finish replaces an existing file. */
 enum sb_code verify_report_open(struct report_file *report, const struct verify_run *run,
                                 struct sb_error *err) SB_CHECKED;
 

@@ -17,7 +17,7 @@
 #include <time.h>
 
 struct output {
-    const char *file; /* NULL: not asked for */
+    const char *file; /* NULL: not requested */
     const char *word;
     bool is_state; /* it is read, too, and says itself whether it is one */
 };
@@ -59,7 +59,8 @@ static enum sb_code check(const struct verify_settings *settings, const char *in
     return code;
 }
 
-static enum sb_code tell_apart(const struct output *a, const struct output *b, struct sb_error *err)
+static enum sb_code refuse_same(const struct output *a, const struct output *b,
+                                struct sb_error *err)
 {
     if (!a->file || !b->file || !sb_convert_same_name(a->file, b->file))
         return SB_OK;
@@ -85,7 +86,7 @@ static enum sb_code verify_outputs_check(const struct verify_settings *settings,
 
     for (size_t i = 0; !code && i < count; i++) {
         for (size_t j = 0; !code && j < i; j++)
-            code = tell_apart(&outputs[j], &outputs[i], err);
+            code = refuse_same(&outputs[j], &outputs[i], err);
     }
     for (size_t i = 0; !code && i < count; i++)
         code = check(settings, input, &outputs[i], err);

@@ -1,6 +1,6 @@
 /*
- * One run of verify, of whatever container: what it was asked for, what it found, and where that is
- * said. With a report (verify/report.h) defects, warnings and problems are there alone.
+ * One run of verify, of any container: what was requested, what it found, and where that is
+ * reported. With a report (verify/report.h) defects, warnings and problems go only there.
  *
  * Main thread only.
  */
@@ -27,7 +27,7 @@ struct verify_run {
     struct sb_verify_events events; /* for the task: their context is the run */
     struct sb_notify notify;        /* likewise */
 
-    const char *word;                    /* what it is; NULL until it is told */
+    const char *word;                    /* what it is; NULL until it is known */
     enum sb_store_ability rows;          /* what it has, SB_CAN_BAGS for one; 0: files */
     struct sb_verify_result result;      /* of a bag, too, whose records are its files */
     struct sb_verify_bag_result bag;     /* of a bag */
@@ -61,7 +61,8 @@ void verify_run_warn(struct verify_run *run, const char *kind, const char *forma
 void verify_run_alert(struct verify_run *run, const char *kind, const char *format, ...)
     SB_PRINTF(3, 4);
 
-/* Behind a number of defects: the two halves of ", named in FILE", both empty without a report. */
+/* To print after a number of defects: the two halves of ", named in FILE", both empty without a
+ * report. */
 const char *verify_run_named(const struct verify_run *run);
 const char *verify_run_report(const struct verify_run *run);
 

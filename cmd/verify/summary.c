@@ -143,7 +143,7 @@ static void summarize_sound(struct verify_run *run)
         verify_run_warn(run, "quick",
                         "the index%s is sound; --quick has read no file's bytes: 'shardbox "
                         "verify' without it does",
-                        result->selected ? ", as far as selected," : "");
+                        result->selected ? ", where selected," : "");
     else if (run->choice.share.index > 0)
         verify_note_sound_share(run);
     else

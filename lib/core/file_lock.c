@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define WAIT_SECONDS_MOST 86400
-#define ASK_MILLISECONDS  100 /* between two times that a lock is asked for */
+#define TRY_MILLISECONDS  100 /* between two attempts to get a lock */
 
 static int set_first_byte(int fd, short type)
 {
@@ -42,10 +42,10 @@ int sb_lock_wait(int usual)
 bool sb_lock_await(enum sb_code *code, unsigned *tries, struct sb_error *why)
 {
     const struct sb_context *context = sb_context_now;
-    const struct timespec moment = {.tv_nsec = ASK_MILLISECONDS * 1000000L};
+    const struct timespec moment = {.tv_nsec = TRY_MILLISECONDS * 1000000L};
 
     if (*code != SB_LOCKED || context->lock_wait == 0 ||
-        (context->lock_wait > 0 && *tries >= context->lock_wait * (1000 / ASK_MILLISECONDS)))
+        (context->lock_wait > 0 && *tries >= context->lock_wait * (1000 / TRY_MILLISECONDS)))
         return false;
     if ((*tries)++ == 0 && context->waits)
         context->waits(why->text);

@@ -318,7 +318,7 @@ make_shards() {
     stderr_has 'f2: shares bytes with another file'
     sql a.barecat "UPDATE files SET offset = offset + 1, size = size + 100000 WHERE path = 'f2'"
     run_fail 2 sb convert --limits-only a.barecat
-    stderr_has 'f2: ends behind the end'
+    stderr_has 'f2: ends after the end'
     sql a.barecat "UPDATE files SET size = -1 WHERE path = 'f2'"
     run_fail 2 sb convert --limits-only a.barecat
     stderr_has 'shardbox verify'

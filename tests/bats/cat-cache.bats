@@ -71,7 +71,7 @@ load cache
     cp later/segments/segment_000000.arrow c/segments/segment_000001.arrow
     rm c/index.pkl
     run_fail 2 sb cat --forever --array=old c
-    stderr_is 'shardbox cat: c: none of the keys asked for has a byte, so that nothing would ever be written'
+    stderr_is 'shardbox cat: c: none of the requested keys has a byte, so that nothing would ever be written'
     run_ok sb cat --array=old c
     output_is ''
 }
@@ -120,7 +120,7 @@ END
     sb cat u a/b.npy | cmp - more/b.npy
     sb cat --npy u a/b a.npy | cmp - <(cat more/b.npy tree/a.npy)
     run_fail 1 sb cat u a/c.npy
-    stderr_is 'shardbox cat: u: a/c.npy: the key has no such array; ls tells which it has'
+    stderr_is 'shardbox cat: u: a/c.npy: the key has no such array; ls shows which it has'
 }
 
 @test "keys come from a list, too, whose lines end in a newline or in NUL" {
@@ -136,10 +136,10 @@ END
     run_fail 1 sb cat --raw k k:0/meta nobody k:0/nothing k:0/ k:0/meta
     output_is zerozero
     stderr_is 'shardbox cat: k: nobody: no such key in the cache
-shardbox cat: k: k:0/nothing: the key has no such array; ls tells which it has
+shardbox cat: k: k:0/nothing: the key has no such array; ls shows which it has
 shardbox cat: k: k:0/: no such key in the cache'
     run_fail 1 sb cat --array=nothing k k:0
-    stderr_is 'shardbox cat: k: k:0: the key has no such array; ls tells which it has'
+    stderr_is 'shardbox cat: k: k:0: the key has no such array; ls shows which it has'
 }
 
 @test "--batch answers each key as it comes, by the names of files" {
@@ -166,7 +166,7 @@ shardbox cat: k: k:0/: no such key in the cache'
         wait "$pid" || status=$?
         exec 8<&-
         ((status == 1)) || fail "status $status"
-        [[ $(cat said) == 'shardbox cat: 8 of the keys asked for are not there' ]] || fail 'said'
+        [[ $(cat said) == 'shardbox cat: 8 of the requested keys are not there' ]] || fail 'said'
     done
 }
 

@@ -95,7 +95,7 @@ bB
 eins
 7/text missing
 0:2,3/nix missing'
-    stderr_is 'shardbox cat: 2 of the items asked for are not there'
+    stderr_is 'shardbox cat: 2 of the requested items are not there'
     run_ok sb cat --batch --npy --array=n --array=text a.syr 2
     [[ ${lines[0]} == '00000002/n.npy 130' ]] || fail 'its size is that of the .npy'
     output_has '00000002/text.txt 4'

@@ -120,7 +120,7 @@ shardbox cat: a.bag: record -11: there are 10"
     ten a.bag
     run_fail 1 sb cat --batch -T - a.bag <<<$'3\n99\n-1'
     output_is $'3 2\nr3\n99 missing\n9 2\nr9'
-    stderr_is "shardbox cat: 1 of the records asked for is not there"
+    stderr_is "shardbox cat: 1 of the requested records is not there"
     run_ok sb cat --frame=batch a.bag 5
     output_is $'5 2\nr5'
 }
@@ -241,14 +241,14 @@ shardbox cat: a.bag: record -11: there are 10"
     for order in "" --shuffle --sample=2 '--sample=5 --replace'; do
         # shellcheck disable=SC2086 # two options
         run_fail 2 timeout 60 "$SHARDBOX" cat --forever $order a.bag
-        stderr_is "shardbox cat: a.bag: none of the records asked for has a byte, so that nothing would ever be written"
+        stderr_is "shardbox cat: a.bag: none of the requested records has a byte, so that nothing would ever be written"
         # shellcheck disable=SC2086
         [ "$(sb cat --forever --frame=line $order a.bag | head -100 | wc -l)" = 100 ]
     done
     make_bag b.bagz 'no frame' 'nor this'
     run_fail 1 timeout 60 "$SHARDBOX" cat --forever --shuffle --frame=u32 b.bagz
     stderr_has "record 1: is not zstd data"
-    stderr_has "b.bagz: none of the records asked for can be read, or has a byte, so that nothing would ever be written"
+    stderr_has "b.bagz: none of the requested records can be read, or has a byte, so that nothing would ever be written"
     { printf abc && le64 0 3 0 3; } >c.bag
     [ "$(sb cat --forever c.bag 1 2>problems | head -c 9)" = abcabcabc ]
 }

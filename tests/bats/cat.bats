@@ -138,7 +138,7 @@ make_large_archive() {
     output_is $'one\none'
     run_fail 1 sh -c 'gzip <t.tar | "$0" cat -' "$SHARDBOX"
     output_is one
-    stderr_is "shardbox cat: d/b: is a hard link to 'd/a', whose bytes have passed by; ask for that name instead"
+    stderr_is "shardbox cat: d/b: is a hard link to 'd/a', whose bytes have passed by; request that name instead"
 }
 
 @test "a list of names may lack its last newline or NUL" {
@@ -185,7 +185,7 @@ make_large_archive() {
     run_fail 1 sb cat --batch -T names a.barecat
     output_is $'a.txt 6\nhello\n\nno/such missing\nempty 0\n\nsub missing\n/one 1\nx'
     stderr_has "sub: is a directory"
-    stderr_has "2 of the names asked for are not a file in the archive"
+    stderr_has "2 of the requested names are not a file in the archive"
     stderr_lacks "no/such"
 }
 

@@ -394,7 +394,7 @@ first"
     run_ok sb cat --frame=jsonl --decompress c.barecat small.gz
     output_is '{"index":0,"key":"small.gz","data":"c21hbGwK"}'
     run_fail 2 sb cat --frame=u64 --decompress c.barecat small.gz
-    stderr_has '--decompress and --frame=u64 cannot be given together: it tells lengths before they are known'
+    stderr_has '--decompress and --frame=u64 cannot be given together: it writes lengths before they are known'
 }
 
 @test "cat --frame: a damaged file is left out, and the next frame is whole" {

@@ -90,7 +90,7 @@ limits() {
     reads a.bag
     : >limits.a.bag
     run_fail 1 sb verify a.bag
-    output_is 'leftover: a.bag: has 10 bytes behind its 0 records, as a writer leaves them that was killed; limits.a.bag is what counts'
+    output_is 'leftover: a.bag: has 10 bytes after its 0 records, as a writer leaves them that was killed; limits.a.bag is what counts'
 }
 
 # zstd_bag FILE: a bag of one record whose stored bytes come by standard input.

@@ -107,7 +107,7 @@ make_three() {
     stderr_is "shardbox ls: a.syr: item 7: there are 3
 shardbox ls: a.syr: 0/nix: there is no array 'nix'"
     run_fail 2 sb ls a.syr x
-    stderr_is "shardbox ls: a.syr: 'x' is no item number, and no START:STOP:STEP with a step other than 0; the name of one array follows behind a '/', or is in --array=NAME"
+    stderr_is "shardbox ls: a.syr: 'x' is no item number, and no START:STOP:STEP with a step other than 0; the name of one array follows after a '/', or is in --array=NAME"
 }
 
 @test "an array that lies where it cannot is named, and the rest is shown" {

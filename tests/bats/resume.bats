@@ -93,7 +93,7 @@ tidy() {
     cp a.barecat.part-shard-00000 before
     size=$(sql a.barecat.part "SELECT max(offset + size) FROM files WHERE shard = 0")
     run_ok sb pack -v --resume --shard-size=30k a.barecat -C t .
-    stderr_has "a.barecat.part: goes on behind '"
+    stderr_has "a.barecat.part: goes on after '"
     same_bytes whole.barecat a.barecat
     cmp -n "$size" before a.barecat-shard-00000
     tidy
@@ -285,7 +285,7 @@ tidy() {
     mkfifo t/a/0fifo
     interrupt convert --checkpoint=10k t a.barecat
     run_fail 1 sb convert --resume t a.barecat
-    stderr_has "problems that the interrupted run has told: 1"
+    stderr_has "problems that the interrupted run reported: 1"
     run_ok sb verify a.barecat
 }
 

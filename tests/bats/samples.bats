@@ -254,7 +254,7 @@ jpg 1'
     run_fail 2 sb cat --samples --array=png a.barecat
     stderr_is "shardbox cat: a.barecat: no sample has a file 'png'"
     run_fail 2 sb cat --samples a.barecat x
-    stderr_is "shardbox cat: a.barecat: 'x' is no sample number, and no START:STOP:STEP with a step other than 0; the name of one file follows behind a '/', or is in --array=NAME"
+    stderr_is "shardbox cat: a.barecat: 'x' is no sample number, and no START:STOP:STEP with a step other than 0; the name of one file follows after a '/', or is in --array=NAME"
     run_fail 2 sb cat --samples --part=1/2 a.barecat 0/json 1
     stderr_is 'shardbox cat: a.barecat: samples of a list, or of different files, cannot be sampled, shuffled, cut or repeated'
 }

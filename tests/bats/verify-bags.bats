@@ -161,7 +161,7 @@ limit_at() {
     run_fail 1 sb verify --layout=interleaved s@3.bagz
     output_is 'shard: s-00001-of-00003.bagz: is not there'
     run_fail 1 sb verify --layout=interleaved --records=1 s@3.bagz
-    stderr_has 's@3.bagz: the records asked for have no certain number while shards are missing, and were not looked at'
+    stderr_has 's@3.bagz: the requested records have no certain number while shards are missing, and were not looked at'
     run_fail 1 sb verify --layout=interleaved --keep-numbers --repair-to=b.bagz s@3.bagz
     stderr_has 'b.bagz: 7 records; 2 of them, which could not be read, are empty'
     make_bagz whole.bagz a '' c d '' f g
@@ -172,10 +172,10 @@ limit_at() {
     make_set
     make_bagz s-00001-of-00002.bagz x
     run_fail 1 sb verify s@3.bagz
-    output_is 'leftover: s-00000-of-00003.bagz: is of a set of 3 shards, and 1 shards of a set of 2, which is not whole, stand beside it: remove those that are not wanted'
+    output_is 'leftover: s-00000-of-00003.bagz: is of a set of 3 shards, and 1 shards of a set of 2, which is not whole, are beside it: remove those that are not wanted'
     make_bagz s-00000-of-00002.bagz x
     run_ok sb verify s@3.bagz
-    stderr_has 's-00000-of-00003.bagz: is of a set of 3 shards, and another of 2 stands beside it'
+    stderr_has 's-00000-of-00003.bagz: is of a set of 3 shards, and another of 2 is beside it'
 }
 
 @test "temporary files of a writer that was killed" {
@@ -204,10 +204,10 @@ limit_at() {
     make_bag a.bag "${words[@]}"
     tail -c 48 a.bag >limits.a.bag
     run_fail 1 sb verify a.bag
-    output_is 'leftover: a.bag: its limits stand at its tail too, as a writer leaves it that was killed in the end; remove limits.a.bag'
+    output_is 'leftover: a.bag: its limits are at its tail too, as a writer leaves it that was killed in the end; remove limits.a.bag'
     printf 'more' >>a.bag
     run_fail 1 sb verify a.bag
-    output_is 'leftover: a.bag: has 52 bytes behind its 6 records, as a writer leaves them that was killed; limits.a.bag is what counts'
+    output_is 'leftover: a.bag: has 52 bytes after its 6 records, as a writer leaves them that was killed; limits.a.bag is what counts'
 }
 
 # While somebody appends to a.bag, who waits for his input: runs the command.

@@ -149,7 +149,7 @@ summary() {
     run_fail 1 sb verify --shards=0-1 --subset=2/2 a.barecat
     [[ $(named | tr '\n' ' ') == 'f03 f04 f05 ' ]] || fail 'a share of them'
     run_fail 1 sb verify --shards=12 a.barecat
-    stderr_is 'shardbox verify: a.barecat: no file has bytes and a checksum in the shards that were asked for'
+    stderr_is 'shardbox verify: a.barecat: no file has bytes and a checksum in the requested shards'
 }
 
 @test "--state: in as many nights as it takes everything is read once, then again" {
@@ -472,9 +472,9 @@ records() {
 @test "of a bag, what is not cut by records is refused" {
     make_set
     run_fail 2 sb verify --subset=5% bag@4.bagz
-    stderr_is 'shardbox verify: bag@4.bagz: is a bag, of which --subset=I/N, --part and --shards choose records, but not --subset=P% or SIZE'
+    stderr_is 'shardbox verify: bag@4.bagz: is a bag, whose records are chosen by --subset=I/N, --part and --shards, but not by --subset=P% or SIZE'
     run_fail 2 sb verify --state=state bag@4.bagz
-    stderr_has 'but not --state'
+    stderr_has 'but not by --state'
     [[ ! -e state ]] || fail 'a state was made'
     run_fail 2 sb verify --part=1/2 --records=3 bag@4.bagz
     stderr_has 'give one of them'

@@ -119,7 +119,7 @@ shardbox verify: a.barecat: 2 defects remain; copy the damaged shards again, or 
     sb convert --quiet copy/a.barecat broken.tar.gz || true
     truncate -s 400 broken.tar.gz
     run_fail 1 sb verify --repair-from=broken.tar.gz a.barecat
-    stderr_has 'what stands behind is not looked at'
+    stderr_has 'what comes after it is not read'
 }
 
 @test "hard links in a tar are restored from the file that they lead to" {

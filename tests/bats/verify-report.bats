@@ -288,7 +288,7 @@ refuses() {
     mv a.barecat b-sqlite-index
     mv a.barecat-shard-00000 b-shard-00000
     run_fail 2 sb verify --report=b b
-    stderr_is 'shardbox verify: b: is an archive, whose shards would be lost behind a report; choose another output, or remove it first'
+    stderr_is 'shardbox verify: b: is an archive, whose shards would be lost if a report replaced it; choose another output, or remove it first'
 }
 
 @test "beside a directory names are free that an archive of its name would have" {

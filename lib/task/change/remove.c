@@ -87,7 +87,7 @@ static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *
     return code;
 }
 
-/* SB_END: it is a directory that stays, which was told. */
+/* SB_END: it is a directory that stays, which was reported. */
 static enum sb_code refuse_directory(struct removal *removal, const struct sb_entry *entry,
                                      struct sb_error *err)
 {

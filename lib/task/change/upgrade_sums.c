@@ -17,7 +17,7 @@ struct batch {
     sqlite3 *db;
     sqlite3_stmt *rows;
     sqlite3_stmt *put;
-    int64_t last; /* row number that the next batch begins behind */
+    int64_t last; /* row number that the next batch begins after */
     int64_t files;
     int64_t bytes; /* of this batch, and */
     int64_t all_bytes;

@@ -406,7 +406,7 @@ static enum sb_code check_result(const struct bags *bags, struct sb_error *err)
         return SB_OK;
     if (options->transfer.strict)
         return sb_fail(err, SB_INVALID,
-                       "%s: not everything can be read; given up, as --strict asks",
+                       "%s: not everything can be read; given up because of --strict",
                        options->output);
     if (options->force && sb_bag_writer_records(bags->writer) == 0)
         return sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",

@@ -112,7 +112,7 @@ static enum sb_code check_result(const struct caches *caches, struct sb_error *e
         return SB_OK;
     if (options->transfer.strict)
         return sb_fail(err, SB_INVALID,
-                       "%s: not everything can be read; given up, as --strict asks",
+                       "%s: not everything can be read; given up because of --strict",
                        options->output);
     if (caches->counts.rows == 0)
         return sb_fail(err, SB_DAMAGED, "%s: nothing of it could be read; %s is not written",

@@ -154,8 +154,8 @@ static bool said_before(struct convert *convert, enum sb_level level, const char
     return before;
 }
 
-static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
-                 const char *text)
+static void forward(void *context, enum sb_level level, const char *kind, const char *subject,
+                    const char *text)
 {
     struct convert *convert = context;
     const struct sb_notify *notify = convert->options->notify;
@@ -581,7 +581,7 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
     *result = (struct sb_convert_result){0};
     if (sb_convert_is_of_arrays(options))
         return sb_convert_arrays(options, result, err);
-    convert.notify = (struct sb_notify){.call = tell, .context = &convert};
+    convert.notify = (struct sb_notify){.call = forward, .context = &convert};
     convert.transfer.notify = &convert.notify;
     convert.transfer.problems = &result->problems;
     convert.transfer.max_size = options->max_size;

@@ -223,7 +223,7 @@ static enum sb_code read_checksums(struct extents *extents, struct sb_error *err
     enum sb_code code = sb_index_rows_checksum(extents->rows, &sums, err);
 
     if (!code && options->strict && extents->problems > 0)
-        code = sb_fail(err, SB_INVALID, "%s: bytes do not match; given up, as --strict asks",
+        code = sb_fail(err, SB_INVALID, "%s: bytes do not match; given up because of --strict",
                        options->archive);
     return code;
 }

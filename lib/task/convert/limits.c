@@ -214,7 +214,7 @@ static enum sb_code check(const struct limits *limits, const struct sb_entry *en
                        " of %s; convert the archive to a bag instead",
                        entry->path, entry->offset, limits->path.data);
     if (entry->size > limits->size - entry->offset)
-        return sb_fail(err, SB_DAMAGED, "%s: ends behind the end of %s; see \"shardbox verify\"",
+        return sb_fail(err, SB_DAMAGED, "%s: ends after the end of %s; see \"shardbox verify\"",
                        entry->path, limits->path.data);
     return SB_OK;
 }

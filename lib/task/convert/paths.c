@@ -301,8 +301,8 @@ enum sb_code sb_convert_spare_archive(const char *output, const char *word, stru
     if (code || (stat(output, &st) == 0 && !S_ISREG(st.st_mode)) || !sb_archive_looks_like(output))
         return code;
     return sb_fail(err, SB_EXISTS,
-                   "%s: is an archive, whose shards would be lost behind a %s; choose another "
-                   "output, or remove it first",
+                   "%s: is an archive, whose shards would be lost if a %s replaced it; choose "
+                   "another output, or remove it first",
                    output, word);
 }
 

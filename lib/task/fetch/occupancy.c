@@ -93,10 +93,10 @@ static enum sb_code look_at_file(struct sb_shards *shards, struct shard *shard, 
     return code == SB_NOENT || code == SB_FORMAT ? SB_OK : code;
 }
 
-static enum sb_code tell(struct tally *tally, struct sb_shards *shards,
-                         enum sb_code (*each)(void *context, const struct sb_shard_use *use,
-                                              struct sb_error *err),
-                         void *context, struct sb_error *err)
+static enum sb_code pass_shards(struct tally *tally, struct sb_shards *shards,
+                                enum sb_code (*each)(void *context, const struct sb_shard_use *use,
+                                                     struct sb_error *err),
+                                void *context, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
     bool there = true;
@@ -127,7 +127,7 @@ enum sb_code sb_occupancy(struct sb_archive *archive, struct sb_shards *shards,
         code = scan(&tally, archive, defect, context, err);
     }
     if (!code)
-        code = tell(&tally, shards, each, context, err);
+        code = pass_shards(&tally, shards, each, context, err);
     free(tally.shards);
     return code;
 }

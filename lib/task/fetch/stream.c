@@ -18,7 +18,7 @@ struct fetch_stream {
     const struct sb_fetch_output *output;
     const struct sb_notify *notify;
     struct sb_fetch_counts *counts;
-    bool asks; /* by name; else all files, or these of them: */
+    bool by_name; /* else all files, or these of them: */
     const struct sb_share *share;
     const struct sb_fetch_samples *samples;
     int64_t number;       /* of the next file, or sample */
@@ -30,7 +30,7 @@ struct fetch_stream {
     bool decompress;
     bool decompress_all;
     struct sb_fetch_frames frames;
-    const char *asked;          /* the file that is written */
+    const char *current;        /* the file that is written */
     struct sb_recoder *recoder; /* made for the first file that is decompressed */
     enum sb_code output_code;   /* of the last write */
     sqlite3 *db;
@@ -44,29 +44,30 @@ static enum sb_code open_names(struct fetch_stream *fetch, struct sb_error *err)
 {
     return SB_TABLES(
         &fetch->db, fetch->source->name, err,
-        "CREATE TABLE names (name BLOB PRIMARY KEY, asked TEXT, place,"
+        "CREATE TABLE names (name BLOB PRIMARY KEY, requested TEXT, place,"
         " met INTEGER DEFAULT 0) WITHOUT ROWID; BEGIN",
-        {&fetch->add, "INSERT OR IGNORE INTO names (name, asked, place) VALUES (?1, ?2, ?3)"},
+        {&fetch->add, "INSERT OR IGNORE INTO names (name, requested, place) VALUES (?1, ?2, ?3)"},
         {&fetch->meet, "UPDATE names SET met = 1 WHERE name = ?1"});
 }
 
 static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch_names *names,
                                struct sb_error *err)
 {
-    const char *asked;
+    const char *requested;
     size_t size;
     int64_t place = 0;
     bool stripped;
     enum sb_code code;
 
-    while (!(code = names->next(names->context, &asked, &size, err))) {
+    while (!(code = names->next(names->context, &requested, &size, err))) {
         sb_buf_clear(&fetch->name);
-        if (sb_name_normalize(asked, &fetch->name, &stripped) || sb_buf_reserve(&fetch->name, 0))
+        if (sb_name_normalize(requested, &fetch->name, &stripped) ||
+            sb_buf_reserve(&fetch->name, 0))
             return sb_fail_memory(err);
         /* An empty name matches nothing: "/" distinguishes it from the root. */
         sqlite3_bind_blob(fetch->add, 1, size ? fetch->name.data : "/",
                           size ? (int)fetch->name.size : 1, SQLITE_STATIC);
-        sqlite3_bind_text(fetch->add, 2, asked, (int)size, SQLITE_STATIC);
+        sqlite3_bind_text(fetch->add, 2, requested, (int)size, SQLITE_STATIC);
         sqlite3_bind_int64(fetch->add, 3, place++);
         code = sb_database_step(fetch->add, err);
         if (code)
@@ -83,7 +84,7 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
         return sb_fail_interrupt(err);
     fetch->counts->bytes += (int64_t)size;
     if (fetch->frames.framer)
-        fetch->output_code = sb_fetch_frames_data(&fetch->frames, fetch->asked, data, size, err);
+        fetch->output_code = sb_fetch_frames_data(&fetch->frames, fetch->current, data, size, err);
     else
         fetch->output_code = fetch->output->write(fetch->output->context, data, size, err);
     return fetch->output_code;
@@ -147,7 +148,7 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
     bool bad = false;
     enum sb_code code = SB_OK;
 
-    fetch->asked = name;
+    fetch->current = name;
     if (fetch->frames.framer)
         code = sb_fetch_frames_begin(&fetch->frames, name, entry->size, entry, err);
     if (!code && recode.decompress)
@@ -178,7 +179,7 @@ static enum sb_code answer(struct fetch_stream *fetch, const struct sb_member *m
         sb_report(fetch->notify, SB_PROBLEM, "special", name, "is a %s", member->special);
     else if (member->hard_link)
         sb_report(fetch->notify, SB_PROBLEM, "link", name,
-                  "is a hard link to '%s', whose bytes have passed by; ask for that name instead",
+                  "is a hard link to '%s', whose bytes have passed by; request that name instead",
                   member->hard_link);
     else
         sb_report(fetch->notify, SB_PROBLEM, "directory", name, "is a directory");
@@ -301,7 +302,7 @@ static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *mem
         return code == SB_END ? SB_OK : code;
     if (fetch->samples)
         return take_of_sample(fetch, member, name, size, err);
-    if (!fetch->asks)
+    if (!fetch->by_name)
         return take_any(fetch, member, name, size, err);
     sqlite3_bind_blob(fetch->meet, 1, name, (int)size, SQLITE_STATIC);
     code = sb_database_step(fetch->meet, err);
@@ -329,7 +330,7 @@ static enum sb_code report_missing(struct fetch_stream *fetch, struct sb_error *
     enum sb_code code;
 
     code = sb_database_prepare(fetch->db, &rows,
-                               "SELECT asked FROM names WHERE met = 0 ORDER BY place", err);
+                               "SELECT requested FROM names WHERE met = 0 ORDER BY place", err);
     while (sb_database_row(rows, &code, err)) {
         fetch->counts->missing++;
         sb_report(fetch->notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(rows, 0),
@@ -348,7 +349,7 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
                                  .output = output,
                                  .notify = notify,
                                  .counts = counts,
-                                 .asks = names,
+                                 .by_name = names,
                                  .share = options->share,
                                  .samples = options->samples,
                                  .decompress = options->decompress,

@@ -174,7 +174,7 @@ static enum sb_code make_catalog(struct sb_restore_copy *copy, struct sb_error *
     }
     if (code == SB_OK && result.damage.code)
         sb_report(copy->notify_to, SB_WARNING, "damaged", NULL,
-                  "%s; what stands behind is not known", result.damage.text);
+                  "%s; what comes after it is not known", result.damage.text);
     return code ? code : sb_content_open(&copy->content, copy->archive, NULL, err);
 }
 

@@ -146,7 +146,7 @@ static enum sb_code run_pass(struct sequence *sequence, struct sb_error *err)
     }
     if ((code == SB_DAMAGED || code == SB_FORMAT) && !sequence->piece.lost) {
         sb_report(restore->notify, SB_WARNING, "damaged", NULL,
-                  "%s; what stands behind is not looked at", err->text);
+                  "%s; what comes after it is not read", err->text);
         return SB_OK;
     }
     return code == SB_END ? SB_OK : code;

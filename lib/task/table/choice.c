@@ -18,7 +18,7 @@ struct sb_table_choice {
     struct sb_table_choice_options options;
     int64_t count;         /* of rows, */
     uint32_t column_count; /* and of columns of the first, or, where they vary, of the last one */
-    uint32_t *chosen;      /* room for column_count */
+    uint32_t *chosen;      /* space for column_count */
     uint32_t capacity;
     struct selection usual; /* of rows that name no column */
 
@@ -320,7 +320,7 @@ static enum sb_code spool_rows(struct sb_table_choice *choice, const struct sb_r
     return code;
 }
 
-/* What is not there is told once for all shares. */
+/* Missing rows are reported once for all shares. */
 static enum sb_code count_rows(struct sb_table_choice *choice, const struct sb_notify *notify,
                                struct sb_error *err)
 {

@@ -24,7 +24,7 @@ struct fetch {
     struct sb_error ended; /* of the choice: SB_OK while more may come */
     struct sb_buf name, subject;
     size_t slot_cells; /* so many go into a slot; follows what slots turn out to take */
-    int64_t silent;    /* cells, and rows without any, since a byte was given out */
+    int64_t silent;    /* cells, and rows without any, since a byte was written */
 };
 
 /* A name that cannot be had spoils its cell: what is framed without it would be another thing. */
@@ -89,12 +89,12 @@ static enum sb_code check_silence(struct fetch *f, size_t cells, bool given, str
     if (round == 0 || f->silent <= round)
         return SB_OK;
     return sb_fail(err, f->counts->damaged > 0 ? SB_DAMAGED : SB_INVALID,
-                   "%s: none of the %ss asked for %s, so that nothing would ever be written",
+                   "%s: none of the requested %ss %s, so that nothing would ever be written",
                    f->table->name, f->table->row_word,
                    f->counts->damaged > 0 ? "can be read, or has a byte" : "has a byte");
 }
 
-/* The end, or an error of the choice, is kept until what came before it was given out. */
+/* The end, or an error of the choice, is kept until what came before it was written. */
 static enum sb_code fill(void *context, void *slot_context, struct sb_error *err)
 {
     struct fetch *f = context;
@@ -172,7 +172,7 @@ static void count_given(struct fetch *f, struct sb_table_slot *slot)
 struct stream {
     struct fetch *f;
     struct sb_table_slot *slot;
-    bool begun;         /* something of it was given out */
+    bool begun;         /* something of it was written */
     bool output_failed; /* then the error is not the record's */
 };
 
@@ -233,7 +233,7 @@ static const char *subject_of(struct fetch *f, const struct sb_table_slot *slot,
                : f->subject.data;
 }
 
-/* One that is larger than the room of a slot. */
+/* A cell that is larger than the capacity of a slot. */
 static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot, struct sb_error *err)
 {
     struct sb_cell_request *request = &slot->request[slot->next];

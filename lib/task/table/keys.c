@@ -9,7 +9,7 @@
 /* One name, whose bytes are followed by a NUL. */
 struct request {
     size_t name_at, name_size;
-    size_t key_size; /* behind it: '/' and the name of a column, or the suffix of a file */
+    size_t key_size; /* after it: '/' and the name of a column, or the suffix of a file */
     int64_t row;     /* SB_NO_ROW: there is none */
     int64_t column;  /* of one that was cut; -1: it has none of that name */
     bool as_file;    /* by the name that it has as a file */
@@ -21,7 +21,7 @@ struct sb_table_keys {
     struct sb_buf names; /* of those that are looked up together */
     struct request *requests;
     size_t count, capacity;
-    size_t next;             /* of the asks */
+    size_t next;             /* of the requests */
     bool ended;              /* there are no further names */
     struct sb_row_key *keys; /* what is looked up at a time, */
     int64_t *rows;           /* and where that is */
@@ -100,8 +100,8 @@ static bool is_cut(const struct request *request)
     return request->key_size < request->name_size;
 }
 
-/* Which column of its row it asks for: behind the key stands '/' and the column, as it is or as a
- * file's, or just the suffix of such a file, of the only one, without a name. */
+/* The requested column of the row: the key is followed by '/' and the column's name, bare or as a
+ * file's; or, for the only column without a name, by just the suffix of such a file. */
 static enum sb_code choose_column(struct sb_table_keys *keys, struct request *request,
                                   struct sb_error *err)
 {
@@ -124,8 +124,8 @@ static enum sb_code choose_column(struct sb_table_keys *keys, struct request *re
     return SB_OK;
 }
 
-/* Looks for the keys that beginnings of names are, as far as `part` says that one is to be looked
- * for, and how long it is. */
+/* Looks up the keys that names begin with: those of names for which `part` is true and sets the
+ * size of the key. */
 static enum sb_code find(struct sb_table_keys *keys,
                          bool (*part)(const struct request *request, const char *name,
                                       size_t *size),

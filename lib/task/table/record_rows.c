@@ -137,7 +137,7 @@ static size_t count_neighbours(const struct slot *slot, size_t first)
     return count;
 }
 
-/* Of the record that err is about; wrong limits are told with its number. */
+/* Notes a defect of the record that err is about; wrong limits are reported with its number. */
 static enum sb_code note_defect(struct slot *slot, size_t wanted, struct sb_error *err)
 {
     size_t row = slot->wanted[wanted].row;

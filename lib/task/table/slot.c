@@ -74,8 +74,8 @@ enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell 
     if (name && keep_text(slot, name, &name_at, err))
         return err->code;
 
-    /* Field by field: structs are cleared by `rep stos`, and copied before the caller's stores have
-     * landed, each of which takes as long as all the rest. */
+    /* Field by field: clearing a struct by `rep stos`, or copying it before the caller's stores
+     * have landed, takes as long as all the rest. */
     request = &slot->request[slot->count++];
     request->state = SB_CELL_REQUESTED;
     request->stored.cell.row = cell->row;
@@ -231,7 +231,7 @@ static enum sb_code locate(struct sb_table_slot *slot, struct sb_error *err)
     return SB_OK;
 }
 
-/* Up to which record stored bytes have room together, and how much that is. */
+/* The end of the records whose stored bytes fit together, and how many bytes those are. */
 static size_t end_that_fits(const struct sb_table_slot *slot, size_t *wanted)
 {
     size_t i, sum = 0;
@@ -249,7 +249,7 @@ static size_t end_that_fits(const struct sb_table_slot *slot, size_t *wanted)
     return i;
 }
 
-/* Records whose stored bytes lie one behind the other. */
+/* Records whose stored bytes lie one after the other. */
 struct stored_run {
     size_t first, count; /* in the order of places; some of them may be none of this run */
     uint32_t shard;
@@ -297,7 +297,7 @@ static enum sb_code read_run(struct sb_table_slot *slot, const struct stored_run
     return code == SB_DAMAGED ? read_singly(slot, run, end, err) : code;
 }
 
-/* One that is asked for twice has its bytes once. */
+/* A record that was requested twice has its bytes once. */
 static bool joins(const struct stored_run *run, const struct sb_extent *extent)
 {
     return run->count > 0 && run->shard == extent->shard &&
@@ -361,7 +361,7 @@ static bool is_answer_itself(const struct sb_table_slot *slot, size_t end)
     return used == slot->stored.size;
 }
 
-/* Appends the record, as it was written, to a buffer; SB_LIMIT where it has no room. */
+/* Appends the record, as it was written, to a buffer; SB_LIMIT if it does not fit. */
 static enum sb_code decode(struct sb_table_slot *slot, const struct sb_cell_request *request,
                            struct sb_buf *to, struct sb_error *err)
 {

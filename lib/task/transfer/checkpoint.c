@@ -26,13 +26,13 @@ struct sb_checkpoint {
     const int64_t *problems;
     int64_t problems_before; /* of *problems: what the record does not count */
 
-    atomic_uint *shards; /* of the caller: how many are the archive's; NULL: he does not ask */
+    atomic_uint *shards; /* of the caller: how many are the archive's; may be NULL */
 
     struct sb_sink *sink; /* NULL: no stretch is open */
     struct sb_sink_counts counts;
 };
 
-/* What was asked */
+/* What was requested */
 
 /* The last line of a record, which anybody may have written, need not have an end. */
 static const char *next_line(const char *line)
@@ -99,14 +99,14 @@ static enum sb_code take_guard(struct sb_checkpoint *run, struct sb_error *err)
     return sb_writer_open(&run->guard, run->archive.path, &options, err);
 }
 
-/* Stands the archive, and no part beside it? Then an earlier run came to its end. */
+/* Does the archive exist, without a part beside it? Then an earlier run came to its end. */
 static enum sb_code heed_archive(const struct sb_checkpoint *run, struct sb_error *err)
 {
     struct sb_hold hold;
     enum sb_code code = sb_hold_find(&hold, run->archive.path, false, err);
     bool there = code == SB_OK && hold.file;
 
-    /* It may have been killed behind the last rename of the index. */
+    /* It may have been killed after the last rename of the index. */
     if (there && strcmp(hold.path, hold.file) == 0)
         code = sb_hold_settle(hold.path, err);
     sb_hold_drop(&hold, true);
@@ -128,11 +128,11 @@ static enum sb_code go_on(struct sb_checkpoint *run, const struct sb_checkpoint_
     run->goes_on = true;
     run->archive.writer.shard_size = 0;
     run->archive.writer.seal = false;
-    sb_report(run->archive.notify, SB_NOTE, "resume", run->path, "goes on behind '%s'",
+    sb_report(run->archive.notify, SB_NOTE, "resume", run->path, "goes on after '%s'",
               run->progress.last.size > 0 ? run->progress.last.data : "");
     if (run->progress.problems > 0)
         sb_report(run->archive.notify, SB_PROBLEM, "earlier", run->path,
-                  "problems that the interrupted run has told: %" PRId64, run->progress.problems);
+                  "problems that the interrupted run reported: %" PRId64, run->progress.problems);
     return SB_OK;
 }
 
@@ -346,7 +346,7 @@ static enum sb_code come_again(struct sb_checkpoint *run, bool by_name, struct s
     return by_name ? SB_OK : sb_transfer_pass(source, place, err);
 }
 
-/* Bytes of a tree are told from those before by where they begin, so nothing may wait. */
+/* Bytes of a tree are distinguished from those before by where they begin, so nothing may wait. */
 static enum sb_code come_first(struct sb_checkpoint *run, size_t input, bool by_name,
                                struct sb_error *err)
 {

@@ -36,7 +36,7 @@ static void copy_block(struct sb_transfer_run *transfer, struct sb_batch *batch,
 }
 
 /*
- * Copies what the source has of the member at hand, as far as there is room. SB_END after all.
+ * Copies what the source has of the current member, at most `capacity` bytes. SB_END after all.
  * hole: what the bytes begin with, if that may be a hole; else NULL.
  */
 static enum sb_code copy_blocks(struct sb_transfer_run *transfer, struct sb_batch *batch,
@@ -97,7 +97,7 @@ static enum sb_code fill_part(struct sb_transfer_run *transfer, struct sb_batch 
     return item->part_last ? expect_size(transfer, transfer->part_offset, err) : SB_OK;
 }
 
-/* Would the member at hand have to be read now, without (known to be) room for it? A hole has none.
+/* Would the current member have to be read now, although it may not fit? One with holes never does.
  */
 static bool lacks_space(const struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
@@ -108,8 +108,8 @@ static bool lacks_space(const struct sb_transfer_run *transfer, const struct sb_
             (takes_holes(transfer) && (transfer->member.has & SB_KEEPS_SPARSE)));
 }
 
-/* Bytes that are recoded wait in a temporary file, where their number is known; and so do those of
- * which a sink has to know the holes first. */
+/* Recoded bytes wait in a temporary file, where their number is known; so do bytes whose holes the
+ * sink has to know first. */
 static bool goes_by_spool(const struct sb_transfer_run *transfer)
 {
     return transfer->original || (transfer->sink->maps && (transfer->member.has & SB_KEEPS_SPARSE));

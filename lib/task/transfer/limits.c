@@ -69,8 +69,9 @@ static enum sb_code meet_dir(const struct sb_transfer_options *options,
 }
 
 /*
- * Notes the member, which has its stored name, as options->merged says. SB_END: it is passed over,
- * which *left counts if it is a file, or left out, which was told; SB_EXISTS names both sources.
+ * Notes the member, which has its stored name, as options->merged says. SB_END: it is skipped,
+ * which *left counts if it is a file, or left out, which was reported; SB_EXISTS names both
+ * sources.
  */
 static enum sb_code transfer_meet(const struct sb_transfer_options *options,
                                   const struct sb_member *member, const char *source, int64_t *left,

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* A name as it is stored in the source. SB_END: it cannot be stored, and that was told. */
+/* A name as it is stored in the source. SB_END: it cannot be stored, which was reported. */
 static enum sb_code clean_name(struct sb_transfer_run *transfer, const char **name, size_t *size,
                                bool is_dir, struct sb_error *err)
 {
@@ -45,7 +45,7 @@ static bool wanted(const struct sb_transfer_run *transfer, const char *name, siz
 
 /*
  * Files whose bytes change have another name; so have hard links to them. SB_END: the suffix makes
- * it too long, which was told.
+ * it too long, which was reported.
  */
 static enum sb_code recode_name(struct sb_transfer_run *transfer, struct sb_buf *name,
                                 const char **original, struct sb_error *err)
@@ -218,7 +218,7 @@ static enum sb_code shorten(struct sb_transfer_run *transfer, const char *from, 
                                       : keep_as_stored(transfer, err);
 }
 
-/* SB_END: the name of the member at hand is that of another one, which was told. */
+/* SB_END: the current member has the name of another one, which was reported. */
 static enum sb_code claim(struct sb_transfer_run *transfer, const char *from, size_t from_size,
                           struct sb_error *err)
 {
@@ -246,8 +246,8 @@ static enum sb_code is_kept(const struct sb_transfer_run *transfer, const struct
 }
 
 /*
- * What the member at hand links to, as it is called in the sink. SB_END: nothing there can have
- * that name, which was told. *recodes: are files recoded? Then: was that one?
+ * What the current member links to, as it is called in the sink. SB_END: nothing there can have
+ * that name, which was reported. *recodes: are files recoded? Then: was that one?
  */
 static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recodes,
                                    struct sb_error *err)

@@ -174,7 +174,7 @@ static enum sb_code deliver(struct sb_recoder *recoder, size_t at, size_t size,
     return pass_on(recoder, at + 1, stage->out, size, false, err);
 }
 
-/* Through the stage `from` and those behind it; as deep as there are stages. */
+/* Through the stage `from` and those after it; recurses as deep as there are stages. */
 static enum sb_code pass_on(struct sb_recoder *recoder, size_t from, const char *data, size_t size,
                             bool end, struct sb_error *err)
 {

@@ -71,7 +71,7 @@ static void settle(struct sb_item *item, struct spool *spool, size_t at)
     spool->fd = -1;
 }
 
-/* Leaves it out; it is told by the name that it has where it comes from. */
+/* Leaves it out; the report has the name that it has in the source. */
 static enum sb_code leave_out(struct sb_batch *batch, struct sb_item *item, const char *kind,
                               struct sb_error *err)
 {
@@ -132,7 +132,7 @@ static bool is_due(const struct sb_item *item)
     return item->original && !item->recoded && has_bytes(item);
 }
 
-/* Its bytes come to stand in the room, behind those of *used, or in a temporary file. */
+/* Moves its bytes into the spool's memory, after the first *used, or into a temporary file. */
 static enum sb_code move_item(const struct sb_recode *recode, struct sb_recoder *recoder,
                               struct sb_batch *batch, struct sb_item *item, struct spool *spool,
                               size_t *used, struct sb_error *err)
@@ -173,8 +173,8 @@ static enum sb_code move_items(const struct sb_recode *recode, struct sb_recoder
 }
 
 /*
- * Sizes change, so all bytes move to a second room, which takes the place of the first. Links go
- * first, so that there is room for them.
+ * Sizes change, so all bytes move to a second buffer, which replaces the first. Links go first, so
+ * that they fit.
  */
 static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder *recoder,
                                struct sb_batch *batch, const struct spool *capacity,

@@ -54,7 +54,7 @@ static enum sb_code load_items(struct sb_batch *batch, bool links, struct sb_err
     return code;
 }
 
-/* Links come first, while there is room: sinks want their targets at hand. */
+/* Links come first, while there is space: sinks want their targets in memory. */
 static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
 {
     const struct sb_transfer_run *transfer = context;

@@ -296,7 +296,7 @@ static enum sb_code read_items(struct bag_batch *batch, size_t first, size_t end
     return code;
 }
 
-/* The items of one file; those that cannot be read as it cannot be opened are told once. */
+/* The items of one file. If it cannot be opened, that is reported once for all of them. */
 static enum sb_code check_file(struct bag_batch *batch, size_t first, size_t end,
                                struct sb_error *err)
 {

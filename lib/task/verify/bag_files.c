@@ -76,13 +76,13 @@ static enum sb_code look_past(struct bag_check *check, int64_t number, struct sb
         read_limit(file->path, file->bytes - (int64_t)sizeof(uint64_t), &tail) && tail == last)
         sb_verify_bag_report(
             check, SB_REMEDY_LEFTOVERS, "leftover", BAG_FILE(number),
-            "its limits stand at its tail too, as a writer leaves it that was killed "
+            "its limits are at its tail too, as a writer leaves it that was killed "
             "in the end; remove %s",
             limits.data);
     else if (last >= 0 && after > 0)
         sb_verify_bag_report(
             check, SB_REMEDY_LEFTOVERS, "leftover", BAG_FILE(number),
-            "has %lld bytes behind its %lld records, as a writer leaves them that was "
+            "has %lld bytes after its %lld records, as a writer leaves them that was "
             "killed; %s is what counts",
             (long long)after, (long long)file->records, limits.data);
     sb_buf_release(&limits);
@@ -111,7 +111,7 @@ static enum sb_code open_as_bag(struct bag_check *check, int64_t number, struct 
     sb_bag_free(bag);
     if (!file->separate || heard.unfinished)
         return SB_OK;
-    /* An append that is under way is told elsewhere. */
+    /* An append that is under way is reported elsewhere. */
     code = sb_verify_bag_is_written(file->path, &written, err);
     return code || written ? code : look_past(check, number, err);
 }
@@ -229,7 +229,7 @@ static enum sb_code open_file(struct bag_check *check, int64_t number, struct sb
     if (!code)
         (void)sb_fail(failure, SB_DAMAGED, "its limits are cut short");
     code = file->there ? look_for_frames(check, file, err) : SB_OK;
-    /* Without room for temporary files it stays what it is. */
+    /* If there is no space for temporary files, the bag stays unusable. */
     if (code && (code == SB_NOMEM || code == SB_INTERRUPT || check->options->repair_to))
         return code;
     if (file->walked || (!file->usable && check->file_count > 1))

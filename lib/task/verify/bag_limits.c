@@ -2,14 +2,14 @@
 
 #include <endian.h>
 
-#define BEHIND 2 /* limits before one that is asked for, which are looked at too */
+#define BEFORE 2 /* limits before the requested one, which are looked at too */
 
 enum blame { NEITHER, FIRST, SECOND, BOTH };
 
 static enum sb_code load(struct bag_limits *limits, int64_t index, struct sb_error *err)
 {
     const struct bag_file *file = limits->file;
-    int64_t first = index > BEHIND ? index - BEHIND : 0;
+    int64_t first = index > BEFORE ? index - BEFORE : 0;
     size_t count = sizeof(limits->values) / sizeof(limits->values[0]), got;
     enum sb_code code;
 
@@ -51,8 +51,8 @@ static enum sb_code limit(struct bag_limits *limits, int64_t index, uint64_t *ou
 }
 
 /*
- * The limits `at` and the next one are out of order: which of them is wrong? One that the others
- * are in order without; both, where that does not tell.
+ * The limits `at` and the next one are out of order: which of them is wrong? The one without which
+ * the others are in order; both, if that does not decide.
  */
 static enum sb_code blame(struct bag_limits *limits, int64_t at, enum blame *out,
                           struct sb_error *err)

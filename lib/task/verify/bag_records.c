@@ -53,7 +53,7 @@ static bool is_chosen(const struct bag_check *check, const struct bag_item *item
            (item->file >= choice->first_shard && item->file <= choice->last_shard);
 }
 
-/* A single number that is not there is told, and the rest is done. */
+/* A single number that does not exist is reported, and the rest is done. */
 static enum sb_code next_run(struct records *records, struct sb_error *err)
 {
     enum sb_code code;

@@ -66,7 +66,7 @@ static bool same_directory(const char *path, const char *other)
     return size == (size_t)(sb_base_name(other) - other) && memcmp(path, other, size) == 0;
 }
 
-/* Paths of one set, one behind the other in the spec. */
+/* Paths of one set, one after the other in the spec. */
 struct stretch {
     uint32_t first, end;
     struct shard_name name; /* of the first */
@@ -122,7 +122,7 @@ static enum sb_code report_missing(struct bag_check *check, const struct stretch
     return SB_OK;
 }
 
-/* What stands in the directory of a set and is not of it. */
+/* Files in the directory of a set that are not part of it. */
 struct beside {
     unsigned shards; /* of the smallest other set; 0: there is none */
     unsigned count;  /* how much of it is there */
@@ -179,11 +179,11 @@ static void report_others(struct bag_check *check, const struct stretch *stretch
     if (beside->shards > 0 && beside->count < beside->shards)
         sb_verify_bag_report(check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
                              "is of a set of %u shards, and %u shards of a set of %u, which is not "
-                             "whole, stand beside it: remove those that are not wanted",
+                             "whole, are beside it: remove those that are not wanted",
                              stretch->name.shards, beside->count, beside->shards);
     else if (beside->shards > 0)
         sb_report(check->notify, SB_WARNING, "mixed", path,
-                  "is of a set of %u shards, and another of %u stands beside it; \"@*\" takes the "
+                  "is of a set of %u shards, and another of %u is beside it; \"@*\" takes the "
                   "last by name",
                   stretch->name.shards, beside->shards);
 }

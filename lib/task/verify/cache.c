@@ -53,7 +53,7 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
         sb_report(check->notify, level, kind, subject, "%s", text);
 }
 
-/* How many rows each segment has; those that cannot be read are told now. */
+/* How many rows each segment has; reports segments that cannot be read. */
 static enum sb_code look_at_segments(struct sb_cache_check *check, struct sb_error *err)
 {
     struct sb_cache_segment segment;

@@ -99,8 +99,8 @@ enum sb_code sb_cache_usual_type(const char *type, struct sb_buf *out)
     return sb_buf_add_char(out, '>');
 }
 
-/* A statement over the text as ?1, for each of whose rows `take` is called. SB_FORMAT: the text
- * cannot be asked. */
+/* Runs a query over the text as ?1 and calls `take` for each row. SB_FORMAT: the text cannot be
+ * queried. */
 static enum sb_code query(sqlite3 *db, const char *question, const struct sb_buf *text,
                           enum sb_code (*take)(struct sb_cache_schema *schema, sqlite3_stmt *row,
                                                struct sb_error *err),

@@ -19,10 +19,10 @@ struct index_check {
     int64_t right;        /* of these rows */
     int64_t entries;
 
-    /* Keys that an entry did not lead to: their hashes, of which the lowest bit says that a later
-     * entry did, which is the one that counts to Python. 0: free. */
+    /* Hashes of keys that an entry did not lead to. The lowest bit says that a later entry did,
+     * which is the one that Python uses. 0: free. */
     uint64_t *wrong;
-    size_t count, capacity; /* room: a power of two, or 0 */
+    size_t count, capacity; /* capacity: a power of two, or 0 */
     struct sb_hash_key hash_key;
     struct sb_buf first; /* that no later one leads to */
 };
@@ -32,7 +32,7 @@ static uint64_t hash_of(const struct index_check *index, const struct sb_pickle_
     return sb_hash64(&index->hash_key, entry->key, entry->key_size) | 2;
 }
 
-/* Where the hash is, or may be put; there is room. */
+/* Where the hash is, or may be put; at least one slot is free. */
 static uint64_t *slot_of(const struct index_check *index, uint64_t hash)
 {
     size_t at = (size_t)(hash >> 2) & (index->capacity - 1);
@@ -48,7 +48,8 @@ static enum sb_code grow(struct index_check *index, struct sb_error *err)
 
     index->capacity = old.capacity ? 2 * old.capacity : 256;
     if (index->capacity > WRONG_MOST)
-        return sb_fail(err, SB_FORMAT, "has more keys that are not where it says than can be told");
+        return sb_fail(err, SB_FORMAT,
+                       "has more keys that are not where it says than can be counted");
     index->wrong = calloc(index->capacity, sizeof(*index->wrong));
     if (!index->wrong) {
         index->wrong = old.wrong;

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* *young: a file was written so lately that a job may be at work, which is told. A time in the
- * future is the clock of another machine, and says nothing of an end. */
+/* *young: a file was written so lately that a job may be at work, which is reported. A time in the
+ * future is the clock of another machine, and does not show that a job has ended. */
 static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level level, bool *young,
                                 struct sb_error *err)
 {
@@ -116,8 +116,9 @@ static enum sb_code remove_leftovers(struct sb_cache_check *check, struct sb_err
     return code;
 }
 
-/* Against other repairs, and our own writers. Where none can be made, as beside a mount point,
- * there is none, as torchcachex has none either. SB_END: it is held, which is told. */
+/* Against other repairs, and our own writers. If no lock can be made, as beside a mount point,
+ * there is none, as torchcachex has none either. SB_END: another process holds it, which is
+ * reported. */
 static enum sb_code take_lock(struct sb_cache_check *check, struct sb_out_lock *lock,
                               struct sb_error *err)
 {

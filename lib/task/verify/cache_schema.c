@@ -109,7 +109,7 @@ static void compare_tensors(struct sb_cache_check *check, const char *path,
                wanted->schema.tensor_count);
 }
 
-/* Only what schema.json says tells a list from a tuple, and a dict of item0, ... from both. */
+/* Only schema.json distinguishes a list from a tuple, and both from a dict of item0, ... */
 static bool same_structure(enum sb_cache_structure structure, const char *word)
 {
     if (structure == SB_CACHE_TUPLE || structure == SB_CACHE_LIST)
@@ -163,7 +163,7 @@ static enum sb_code check_segment(struct sb_cache_check *check, uint32_t number,
     if (!code)
         code = compare(check, path, &segment, &here, wanted, err);
     sb_cache_schema_release(&here);
-    /* It was found sound a moment ago: whoever reads it next will tell. */
+    /* It was found sound a moment ago: whoever reads it next will report it. */
     return code == SB_FORMAT || code == SB_DAMAGED || code == SB_NOENT ? SB_OK : code;
 }
 
@@ -184,7 +184,7 @@ static enum sb_code read_schema(struct sb_cache_check *check, struct wanted *wan
     else if (code == SB_NOENT && check->segments > 0)
         sb_report(check->notify, SB_WARNING, "schema", check->dir,
                   "has no " NAME ", without which torchcachex cannot read it, and a list cannot be "
-                  "told from a tuple; 'shardbox convert' writes it anew, with one");
+                  "distinguished from a tuple; 'shardbox convert' writes it anew, with one");
     return code == SB_FORMAT || code == SB_NOENT ? SB_OK : code;
 }
 

@@ -24,7 +24,7 @@ struct value_check {
     struct sb_cache_check *check;
     uint32_t segment; /* that comes next, */
     int64_t row;      /* from this row on */
-    bool has_lost;    /* a segment shrank or vanished meanwhile, and was told: */
+    bool has_lost;    /* a segment shrank or vanished meanwhile, and was reported: */
     uint32_t lost;
 };
 
@@ -111,7 +111,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return SB_OK;
 }
 
-/* What was a sound segment a moment ago is told once, not for each of its rows. */
+/* A segment that was sound a moment ago is reported once, not for each of its rows. */
 static enum sb_code report_lost(struct value_check *values, uint32_t number, struct sb_error *err)
 {
     struct sb_cache_check *check = values->check;

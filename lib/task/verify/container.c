@@ -87,7 +87,7 @@ static enum sb_code check_names(struct check *check, const struct sb_member *mem
         return SB_OK;
     code = sb_seen_add(check->seen, name, size, &before, err);
     if (!code && before && !sb_store_can(check->store, SB_CAN_REPEAT))
-        report(check, SB_REMEDY_ENTRIES, "duplicate", name, "the name stands twice");
+        report(check, SB_REMEDY_ENTRIES, "duplicate", name, "the name occurs twice");
     return code;
 }
 

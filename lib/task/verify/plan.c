@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-/* Its values stand in states: the key must not change. */
+/* State files hold its values: the key must not change. */
 static const struct sb_hash_key digest_key = {
     {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9), UINT64_C(0x94d049bb133111eb),
      UINT64_C(0xd6e8feb86659fd93)}};

@@ -76,7 +76,7 @@ static enum sb_code check_repeated(struct pass *pass, const struct sb_entry *ent
         return sb_verify_report(pass->verify, SB_REMEDY_ENTRIES, "conflict", sb_verify_name(entry),
                                 err, "is both a file and a directory");
     return sb_verify_report(pass->verify, SB_REMEDY_ENTRIES, "duplicate", sb_verify_place(entry),
-                            err, "the name stands twice in the index");
+                            err, "the name occurs twice in the index");
 }
 
 static enum sb_code report_bounds(struct verify *verify, const struct sb_entry *entry,

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Room for the state of shards up to this one: at most SB_SHARD_MAX + 1 of them. */
+/* Space for the state of shards up to this one: at most SB_SHARD_MAX + 1 of them. */
 static enum sb_code make_space(struct verify *verify, uint32_t shard)
 {
     size_t count = verify->shard_count ? verify->shard_count : 16;
@@ -29,7 +29,7 @@ static enum sb_code make_space(struct verify *verify, uint32_t shard)
     return SB_OK;
 }
 
-/* A link is lawful, but where it leads out of the archive's directory it is told. */
+/* A link is allowed, but one that leads out of the archive's directory is reported. */
 static bool follow_link(const struct verify *verify, const char *path)
 {
     struct stat status;
@@ -55,7 +55,7 @@ static enum sb_code see_link(struct verify *verify, uint32_t shard, struct shard
     return sb_verify_index_failed(verify, code, err);
 }
 
-/* Asks the file system. */
+/* Looks in the file system. */
 static enum sb_code look(struct verify *verify, uint32_t shard, struct shard_info *info,
                          struct sb_error *err)
 {
@@ -130,7 +130,7 @@ enum sb_code sb_verify_shard_report(struct verify *verify, uint32_t shard, struc
         return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "shard", place, err, "%s",
                                     reason.text);
     }
-    /* What has not arrived is told at the end. */
+    /* A shard that has not arrived is reported at the end. */
     if (verify->by_shard)
         return SB_OK;
     code = sb_shards_path(verify->shards, shard, &path)

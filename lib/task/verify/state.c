@@ -167,7 +167,7 @@ static enum sb_code vet(struct sb_verify_state *state, const char *file, bool *i
     return code == SB_OK && !right ? fail_damaged(file, err) : code;
 }
 
-/* Of which archive it is; ?1 its index, ?2 a generation. */
+/* Notes the archive that the state is about; ?1 its index, ?2 a generation. */
 static enum sb_code write_about(struct sb_verify_state *state, const char *sql,
                                 struct sb_archive *archive, int64_t generation,
                                 struct sb_error *err)

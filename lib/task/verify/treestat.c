@@ -7,11 +7,12 @@
 #include <string.h>
 
 /*
- * Bytewise order of paths is not the order of a walk: "a", "a-b", "a/x" puts a stranger between a
- * directory and what is below it, since '-' sorts before '/'. Taken as "a-b", "a/", "a/x", with a
- * '/' behind the names of directories, every subtree is one run of rows. So the row of a directory
- * waits until the rows reach its name with the '/'. All that wait begin one another ("a", "a-",
- * "a--"), and so do all that are open ("a", "a/b"): two stacks of lengths, each over one path.
+ * Bytewise order of paths is not the order of a walk: "a", "a-b", "a/x" puts another file between a
+ * directory and what is below it, because '-' sorts before '/'. Sorted as "a-b", "a/", "a/x", with
+ * a '/' after the names of directories, every subtree is one run of rows. So the row of a directory
+ * waits until the rows reach its name with the '/'. Of the waiting names each is a prefix of the
+ * next ("a", "a-", "a--"), and so are the open ones ("a", "a/b"): two stacks of lengths, each over
+ * one path.
  */
 struct level {
     size_t size; /* length of the directory's name, which begins the stack's path */
@@ -170,7 +171,7 @@ static enum sb_code take_dir(struct sb_treestat *tree, const char *path, const s
     return SB_OK;
 }
 
-/* Does `name` with a '/' behind it come at or before path? */
+/* Does `name` followed by '/' come at or before path? */
 static bool is_due(const char *name, size_t size, const char *path, size_t path_size)
 {
     if (path_size <= size)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A unit of which some files have come. */
+/* A unit that has some of its files so far. */
 struct reading {
     struct sb_verify_unit unit;
     uint64_t digest; /* of the rows as they came */
@@ -86,7 +86,7 @@ static enum sb_code grow(struct sb_verify_units *units, struct sb_error *err)
     return SB_OK;
 }
 
-/* The address behind a unit; of the last that there can be, one that no file begins at. */
+/* The address after a unit; for the last possible unit, one that no file begins at. */
 static int64_t end_of(const struct sb_verify_unit *unit)
 {
     int64_t end;

@@ -172,7 +172,7 @@ static enum sb_code plan_data(struct verify *verify, struct sb_error *err)
         verify->result->files = files;
     if (code == SB_OK && files == 0 && choice->has_shards && choice->share.count <= 1)
         sb_report(verify->notify, SB_PROBLEM, "missing", sb_archive_path(verify->archive),
-                  "no file has bytes and a checksum in the shards that were asked for");
+                  "no file has bytes and a checksum in the requested shards");
     return code;
 }
 

@@ -1,11 +1,11 @@
-#include "ui/asked.h"
+#include "ui/resume.h"
 #include "ui/message.h"
 #include "ui/options.h"
 
 #include <string.h>
 
-/* How it is done, and not what. */
-static const char *const manners[] = {
+/* Options that do not change what is stored. */
+static const char *const without_effect[] = {
     "append",   "bwlimit", "checkpoint",  "resume",   "force",  "threads", "quiet", "verbose",
     "progress", "report",  "no-progress", "max-size", "output", "wait",    NULL,
 };
@@ -19,7 +19,7 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
-enum sb_code asked_line(struct sb_buf *out, const char *option, const char *value)
+enum sb_code resume_add_line(struct sb_buf *out, const char *option, const char *value)
 {
     enum sb_code code = option ? sb_buf_add_text(out, option) : SB_OK;
 
@@ -30,7 +30,7 @@ enum sb_code asked_line(struct sb_buf *out, const char *option, const char *valu
     return code ? code : sb_buf_add_char(out, '\n');
 }
 
-enum sb_code asked_options(struct sb_buf *out, const char *const *except)
+enum sb_code resume_add_options(struct sb_buf *out, const char *const *except)
 {
     const struct given_option *given;
     size_t count = options_given(&given);
@@ -39,17 +39,17 @@ enum sb_code asked_options(struct sb_buf *out, const char *const *except)
     for (size_t i = 0; !code && i < count; i++) {
         struct sb_buf name = {0};
 
-        if (is_among(given[i].name, manners) || is_among(given[i].name, except))
+        if (is_among(given[i].name, without_effect) || is_among(given[i].name, except))
             continue;
         code = sb_buf_add_format(&name, "--%s", given[i].name);
         if (!code)
-            code = asked_line(out, name.data, given[i].value);
+            code = resume_add_line(out, name.data, given[i].value);
         sb_buf_release(&name);
     }
     return code;
 }
 
-void asked_to_resume(const char *archive, bool appends)
+void resume_hint(const char *archive, bool appends)
 {
     message_error("%s%s: keeps what was committed; go on with --resume", archive,
                   appends ? "" : ".part");
