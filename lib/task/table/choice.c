@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which columns of a row. */
+/* The chosen columns of a row. */
 struct selection {
     const uint32_t *columns; /* NULL: all of them, in their order */
     uint32_t count;
@@ -17,26 +17,26 @@ struct sb_table_choice {
     struct sb_table *table;
     struct sb_table_choice_options options;
     int64_t count;         /* of rows, */
-    uint32_t column_count; /* and of columns of the first, or, where they vary, of the last one */
+    uint32_t column_count; /* and of columns of the first row or, if they vary, of the last one */
     uint32_t *chosen;      /* space for column_count */
     uint32_t capacity;
     struct selection usual; /* of rows that name no column */
 
-    size_t group;   /* the one under way; begun once its column was looked up */
+    size_t group;   /* the next one; the group before it is the current one */
     size_t left;    /* slices of it */
     size_t slice;   /* the next one */
-    bool all_given; /* where nothing says which */
+    bool all_given; /* if nothing chooses rows */
 
-    /* Of what is random, comes for ever, or is a share: instead of the above. */
+    /* Instead of the above, if rows are random, repeated for ever, or a share. */
     struct sb_record_choice *drawn;
     struct sb_limit_spool numbers; /* of rows and codes_of_row */
     bool counted;
-    struct sb_record_run codes; /* such numbers that are under way */
+    struct sb_record_run codes; /* such numbers that were not used yet */
 
-    struct sb_record_run rows;  /* that are under way */
+    struct sb_record_run rows;  /* the current ones */
     struct selection selection; /* of these */
     uint32_t named;             /* the only column of a selection */
-    const char *sought;         /* where columns vary: the one to be found in each row, or NULL */
+    const char *sought;         /* if columns vary: the one to find in each row, or NULL */
     struct sb_buf missing;
 };
 
@@ -51,7 +51,7 @@ void sb_table_choice_free(struct sb_table_choice *choice)
     free(choice);
 }
 
-/* Those of the row that was looked at which are chosen for all. */
+/* The columns of the current row that the options choose for every row. */
 static enum sb_code choose_columns(struct sb_table_choice *choice, struct sb_error *err)
 {
     const struct sb_table_choice_options *options = &choice->options;
@@ -111,7 +111,7 @@ static void select_only(struct sb_table_choice *choice, int64_t column, bool as_
         (struct selection){.columns = &choice->named, .count = 1, .as_file = as_file};
 }
 
-/* What follows is of this column, or, of NULL, of the usual ones. */
+/* The next rows are of this column; of the usual ones if it is NULL. */
 static enum sb_code select_column(struct sb_table_choice *choice, const char *column,
                                   const char *words, struct sb_record_run *run,
                                   struct sb_error *err)
@@ -140,7 +140,7 @@ static enum sb_code take_slice(struct sb_table_choice *choice, const struct sb_s
     return sb_slice_run(slice, choice->count, run) ? SB_OK : fail_row(choice, run, err);
 }
 
-/* The slices of a group whose column is not there are passed over. */
+/* Slices of a group whose column is missing are skipped. */
 static enum sb_code begin_group(struct sb_table_choice *choice, struct sb_record_run *run,
                                 struct sb_error *err)
 {
@@ -216,13 +216,13 @@ static void drop_rows(struct sb_record_run *rows, int64_t count)
     rows->first += count * rows->step;
 }
 
-/* All of its columns, or one of them, as it is or as a file. */
+/* A row has a code for all of its columns, and two for each: for it alone, bare and as a file. */
 static int64_t codes_of_row(const struct sb_table_choice *choice)
 {
     return (int64_t)choice->column_count * 2 + 1;
 }
 
-/* The next of those that were counted. */
+/* Takes the next code. */
 static void take_counted(struct sb_table_choice *choice)
 {
     int64_t base = codes_of_row(choice), number = choice->codes.first;
@@ -253,7 +253,7 @@ static enum sb_code fill_rows(struct sb_table_choice *choice, struct sb_record_r
     return SB_OK;
 }
 
-/* The next row alone: its number says nothing of where it is, nor of its columns. */
+/* The next row alone, because rows may be anywhere and have different columns. */
 static enum sb_code take_row(struct sb_table_choice *choice, struct sb_cell_run *run,
                              struct sb_error *err)
 {
@@ -427,7 +427,7 @@ static bool is_ready(void *context)
            sb_list_ready(options->rows.list);
 }
 
-/* At least one for each row: of some nothing may come. */
+/* At least one for each row, because some rows may have no cells. */
 static int64_t round_of(void *context)
 {
     const struct sb_table_choice *choice = context;
@@ -437,7 +437,7 @@ static int64_t round_of(void *context)
     return __builtin_mul_overflow(round, columns, &round) ? INT64_MAX : round;
 }
 
-/* Of slices: how many rows, or cells; -1: more than can be counted. */
+/* How many rows, or cells, the slices have; -1: more than can be counted. */
 static int64_t total_of_slices(const struct sb_table_choice *choice, bool rows)
 {
     const struct sb_table_choice_options *options = &choice->options;

@@ -17,17 +17,17 @@ struct fetch {
     const struct sb_fetch_output *output;
     const struct sb_notify *notify;
     struct sb_table_fetch_counts *counts;
-    struct sb_cell_run run; /* what is left of it: of its first row, */
-    uint32_t column;        /* from this one of its columns on */
-    int64_t index;          /* of the next cell, where rows have no numbers */
+    struct sb_cell_run run; /* what is left of it; of its first row the columns */
+    uint32_t column;        /* from this one on */
+    int64_t index;          /* of the next cell, if rows have no numbers */
     bool named;
     struct sb_error ended; /* of the choice: SB_OK while more may come */
     struct sb_buf name, subject;
-    size_t slot_cells; /* so many go into a slot; follows what slots turn out to take */
+    size_t slot_cells; /* how many go into a slot; adapts to the capacity of slots */
     int64_t silent;    /* cells, and rows without any, since a byte was written */
 };
 
-/* A name that cannot be had spoils its cell: what is framed without it would be another thing. */
+/* A cell whose name cannot be read is damaged: it cannot be framed without it. */
 static enum sb_code add_cell(struct fetch *f, struct sb_table_slot *slot,
                              const struct sb_cell *cell, struct sb_error *err)
 {
@@ -80,7 +80,7 @@ static enum sb_code take_run(struct fetch *f, struct sb_table_slot *slot, struct
     return SB_OK;
 }
 
-/* Where nothing would come of it for ever, nobody would know. */
+/* A feed that repeats its rows for ever must not loop without any output. */
 static enum sb_code check_silence(struct fetch *f, size_t cells, bool given, struct sb_error *err)
 {
     int64_t round = f->feed->round ? f->feed->round(f->feed->context) : 0;
@@ -149,7 +149,7 @@ static enum sb_code give(struct fetch *f, const struct sb_buf *bytes, struct sb_
                        : SB_OK;
 }
 
-/* Those that were laid out since the last time. */
+/* Counts the cells since the last call. */
 static void count_given(struct fetch *f, struct sb_table_slot *slot)
 {
     for (; slot->given < slot->next; slot->given++) {
@@ -269,7 +269,7 @@ static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot, stru
     return code ? code : pass_on(&stream, err);
 }
 
-/* Slots should take what the caches hold, whatever the size of records. */
+/* Slots should fit into the CPU's caches, whatever the size of records. */
 static void follow(struct fetch *f, const struct sb_table_slot *slot)
 {
     size_t taken = slot->answer->size + (slot->answer == &slot->stored ? 0 : slot->stored.size);

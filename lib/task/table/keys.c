@@ -11,21 +11,21 @@ struct request {
     size_t name_at, name_size;
     size_t key_size; /* after it: '/' and the name of a column, or the suffix of a file */
     int64_t row;     /* SB_NO_ROW: there is none */
-    int64_t column;  /* of one that was cut; -1: it has none of that name */
-    bool as_file;    /* by the name that it has as a file */
+    int64_t column;  /* if the name is longer than the key; -1: no such column */
+    bool as_file;    /* the column was named as a file */
 };
 
 struct sb_table_keys {
     struct sb_table *table;
     struct sb_table_keys_options options;
-    struct sb_buf names; /* of those that are looked up together */
+    struct sb_buf names; /* of the requests, which are looked up together */
     struct request *requests;
     size_t count, capacity;
     size_t next;             /* of the requests */
     bool ended;              /* there are no further names */
-    struct sb_row_key *keys; /* what is looked up at a time, */
-    int64_t *rows;           /* and where that is */
-    int64_t bytes;           /* that these are expected to come to */
+    struct sb_row_key *keys; /* of one look-up, */
+    int64_t *rows;           /* and their rows */
+    int64_t bytes;           /* expected size of these */
     uint32_t *columns;
     size_t column_capacity;
     struct sb_buf missing;
@@ -164,7 +164,7 @@ static bool whole(const struct request *request, const char *name, size_t *size)
     return true;
 }
 
-/* What is no key, but a key and the name of a column. */
+/* For a name that is no key: a key, '/' and the name of a column. */
 static bool before_slash(const struct request *request, const char *name, size_t *size)
 {
     const char *slash = memrchr(name, '/', request->name_size);
@@ -173,7 +173,7 @@ static bool before_slash(const struct request *request, const char *name, size_t
     return request->row == SB_NO_ROW && slash && *size + 1 < request->name_size;
 }
 
-/* What is neither, but the name that a cell without one has as a file. */
+/* For a name that is neither: a key and the suffix of a file, of a column without a name. */
 static bool before_suffix(const struct request *request, const char *name, size_t *size)
 {
     if (request->name_size <= SUFFIX_SIZE ||
@@ -254,7 +254,7 @@ static bool is_ready(void *context)
            keys->options.names.ready(keys->options.names.context);
 }
 
-/* Where all names are known, by what they are expected to come to. */
+/* Estimated from the expected bytes, if all names are known. */
 static int64_t total_of(void *context)
 {
     const struct sb_table_keys *keys = context;

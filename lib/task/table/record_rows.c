@@ -9,7 +9,7 @@
 
 #define SLOTS_PER_THREAD 2
 
-/* A record by its place, and which of the rows is its. */
+/* The place of a record, and its number among the rows. */
 struct wanted {
     struct sb_place place;
     size_t row;
@@ -30,7 +30,7 @@ struct run {
     struct sb_bag *bag;
     const struct sb_cell_feed *feed;
     const struct sb_record_rows_options *options;
-    struct sb_record_run left; /* of the run that was begun */
+    struct sb_record_run left; /* of the current run */
     bool ended;
 };
 
@@ -41,7 +41,7 @@ static int fill_would_wait(void *context)
     return run->left.count == 0 && !run->ended && !run->feed->ready(run->feed->context);
 }
 
-/* SB_END: no more come. */
+/* SB_END: there are no more. */
 static enum sb_code next_run(struct run *run, struct sb_error *err)
 {
     struct sb_cell_run next;
@@ -61,7 +61,7 @@ static enum sb_code next_run(struct run *run, struct sb_error *err)
     return code;
 }
 
-/* What records never have stays as it was at first: zero. */
+/* Fields that records never have remain zero. */
 static void take_numbers(struct run *run, struct slot *slot)
 {
     for (; run->left.count > 0 && slot->count < SB_RECORD_BLOCK_MAX; run->left.count--) {
@@ -123,7 +123,7 @@ static void sort_wanted(struct slot *slot)
     }
 }
 
-/* How many of the wanted records from `first` on are neighbours. */
+/* How many of the wanted records from `first` on have adjacent places. */
 static size_t count_neighbours(const struct slot *slot, size_t first)
 {
     struct sb_place place = slot->wanted[first].place;
@@ -150,7 +150,7 @@ static enum sb_code note_defect(struct slot *slot, size_t wanted, struct sb_erro
     return SB_OK;
 }
 
-/* The sizes of neighbours whose extents are known. */
+/* Finds the sizes of adjacent records whose extents are known. */
 static enum sb_code measure(const struct run *run, struct slot *slot, size_t first, size_t count,
                             struct sb_error *err)
 {
@@ -175,7 +175,7 @@ static enum sb_code measure(const struct run *run, struct slot *slot, size_t fir
     return code;
 }
 
-/* Neighbours; *count becomes how many of them were done. */
+/* Looks up adjacent records; sets *count to the number of those that were done. */
 static enum sb_code look_at(const struct run *run, struct slot *slot, size_t first, size_t *count,
                             struct sb_error *err)
 {

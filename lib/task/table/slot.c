@@ -153,7 +153,7 @@ static void sort_by_place(struct sb_table_slot *slot)
     slot->placed = count;
 }
 
-/* How many in the order of places, from i on, are in one stretch of a shard. */
+/* How many requests, in the order of places from i on, are in one stretch of a shard. */
 static size_t stretch(const struct sb_table_slot *slot, size_t i)
 {
     struct sb_place last = slot->request[slot->order[i]].stored.place;
@@ -251,7 +251,7 @@ static size_t end_that_fits(const struct sb_table_slot *slot, size_t *wanted)
 
 /* Records whose stored bytes lie one after the other. */
 struct stored_run {
-    size_t first, count; /* in the order of places; some of them may be none of this run */
+    size_t first, count; /* in the order of places; some of them may not belong to this run */
     uint32_t shard;
     int64_t offset, size;
     size_t at;
@@ -341,8 +341,8 @@ static bool is_encoded(const struct sb_table_slot *slot, const struct sb_cell_re
            slot->table->ops->is_encoded(slot->table, &request->stored);
 }
 
-/* Is what was read the answer, as it is? Not where records share bytes, as wrong limits let them,
- * or where one turned out not to be there. */
+/* Can the stored bytes be written unchanged? Not if records share bytes, because of wrong limits,
+ * or if one turned out to be missing. */
 static bool is_answer_itself(const struct sb_table_slot *slot, size_t end)
 {
     size_t used = 0;
@@ -410,7 +410,7 @@ enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_ce
     return SB_OK;
 }
 
-/* SB_END: not in this go. */
+/* SB_END: the slot is full; it is answered in the next turn. */
 static enum sb_code answer_with_bytes(struct sb_table_slot *slot, struct sb_cell_request *request,
                                       struct sb_error *err)
 {

@@ -14,17 +14,17 @@
 struct sb_checkpoint {
     struct sb_archive_sink_options archive; /* as if there were no stretches */
     bool appends;
-    char *path;              /* of the archive that is stored into: ARCHIVE.part, or itself */
-    struct sb_writer *guard; /* locks ARCHIVE, and makes it of the part; NULL with SB_APPEND */
+    char *path;              /* of the archive that is written: ARCHIVE.part or ARCHIVE */
+    struct sb_writer *guard; /* locks ARCHIVE, and makes it from the part; NULL with SB_APPEND */
     struct sb_hold hold;     /* of `path`, between stretches */
 
     struct sb_progress progress;
     bool begun;                     /* something is committed */
-    bool goes_on;                   /* with what an interrupted run stored */
+    bool goes_on;                   /* an interrupted run is resumed */
     int64_t left;                   /* bytes, of this stretch */
-    struct sb_transfer_place place; /* of the present input */
+    struct sb_transfer_place place; /* of the current input */
     const int64_t *problems;
-    int64_t problems_before; /* of *problems: what the record does not count */
+    int64_t problems_before; /* how many of *problems the record does not count */
 
     atomic_uint *shards; /* of the caller: how many are the archive's; may be NULL */
 
@@ -34,7 +34,7 @@ struct sb_checkpoint {
 
 /* What was requested */
 
-/* The last line of a record, which anybody may have written, need not have an end. */
+/* A record is untrusted: its last line may lack a newline. */
 static const char *next_line(const char *line)
 {
     line += strcspn(line, "\n");
@@ -91,7 +91,7 @@ static enum sb_code refuse_part(const struct sb_checkpoint *run, struct sb_error
         run->path);
 }
 
-/* The lock of the archive that the part becomes, and the end of what is in its way. */
+/* Locks the archive that the part becomes, and settles what a killed run left of it. */
 static enum sb_code take_guard(struct sb_checkpoint *run, struct sb_error *err)
 {
     struct sb_writer_options options = {.mode = run->archive.writer.mode};
@@ -136,7 +136,7 @@ static enum sb_code go_on(struct sb_checkpoint *run, const struct sb_checkpoint_
     return SB_OK;
 }
 
-/* Under the lock: what was read of the part before may be out of date by now. */
+/* Under the lock, because what was read from the part before may be out of date. */
 static enum sb_code take_part(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
                               struct sb_error *err)
 {
@@ -154,7 +154,7 @@ static enum sb_code take_part(struct sb_checkpoint *run, const struct sb_checkpo
     return sb_part_remove(run->path, err);
 }
 
-/* What is there of an interrupted run, into progress. */
+/* Reads the progress of an interrupted run, if there is one. */
 static enum sb_code open_part(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
                               struct sb_error *err)
 {
@@ -162,10 +162,10 @@ static enum sb_code open_part(struct sb_checkpoint *run, const struct sb_checkpo
     bool wanted = wish->resume || wish->size > 0, there;
     enum sb_code code = sb_part_look(run->path, &there, &run->progress, err);
 
-    /* Without stretches nothing is made under that name, whatever it is. */
+    /* A run without checkpoints does not use that name, whatever has it. */
     if (code && !wanted)
         return SB_OK;
-    /* Another run may have changed it meanwhile: under the lock it will show. */
+    /* Another run may have changed it meanwhile: the lock will show that. */
     if (code == SB_EXISTS && (wish->resume || replaces))
         return take_part(run, wish, err);
     if (code)
@@ -177,7 +177,7 @@ static enum sb_code open_part(struct sb_checkpoint *run, const struct sb_checkpo
     return code || (!there && !wanted) ? code : take_part(run, wish, err);
 }
 
-/* That there is no archive the writer says, but not that it is half made. */
+/* The writer reports that there is no archive, but not that there is an unfinished one. */
 static enum sb_code refuse_unfinished(const struct sb_checkpoint *run, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -207,7 +207,7 @@ static enum sb_code open_appended(struct sb_checkpoint *run, const struct sb_che
     if (!code && hold.file && wish->resume)
         code = go_on(run, wish, err);
     sb_hold_drop(&hold, true);
-    /* The writer has more to say of what is no archive, or an older one. */
+    /* If it is no archive, or an older one, the writer's error says more. */
     return code == SB_NOENT || code == SB_FORMAT ? SB_OK : code;
 }
 
@@ -330,7 +330,7 @@ bool sb_checkpoint_passes(const struct sb_checkpoint *run, size_t input)
     return (int64_t)input < run->progress.input;
 }
 
-/* The input that was interrupted: what it gave comes again, by name, or is passed over. */
+/* The input that was interrupted: its stored members come again, by name, or are skipped. */
 static enum sb_code come_again(struct sb_checkpoint *run, bool by_name, struct sb_source *source,
                                struct sb_error *err)
 {
@@ -346,7 +346,7 @@ static enum sb_code come_again(struct sb_checkpoint *run, bool by_name, struct s
     return by_name ? SB_OK : sb_transfer_pass(source, place, err);
 }
 
-/* Bytes of a tree are distinguished from those before by where they begin, so nothing may wait. */
+/* A tree's bytes are recognised by the address at which they begin, so no member may be pending. */
 static enum sb_code come_first(struct sb_checkpoint *run, size_t input, bool by_name,
                                struct sb_error *err)
 {

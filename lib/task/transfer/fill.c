@@ -115,7 +115,7 @@ static bool goes_by_spool(const struct sb_transfer_run *transfer)
     return transfer->original || (transfer->sink->maps && (transfer->member.has & SB_KEEPS_SPARSE));
 }
 
-/* Takes the bytes of an item whose source has them in sequence only. */
+/* Takes the bytes of an item from a source that can be read only in sequence. */
 static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch *batch,
                                struct sb_item *item, struct sb_error *err)
 {
@@ -210,7 +210,7 @@ static enum sb_code next_member(struct sb_transfer_run *transfer, struct sb_erro
 }
 
 /*
- * The source broke off: what came before it is stored all the same, and the next fill says why.
+ * The source broke off: members before that are stored nevertheless, and the next fill says why.
  */
 static enum sb_code put_off(struct sb_transfer_run *transfer, struct sb_batch *batch, size_t whole,
                             enum sb_code code, const struct sb_error *err)

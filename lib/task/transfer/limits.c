@@ -32,7 +32,7 @@ static enum sb_code refuse(const struct sb_transfer_options *options, const char
     return SB_END;
 }
 
-/* One whose bytes another source has replaced would get bytes that it never had. */
+/* A hard link to a file that another source replaces would get bytes that it never had. */
 static enum sb_code meet_link(const struct sb_transfer_options *options,
                               const struct sb_member *member, struct sb_error *err)
 {
@@ -49,7 +49,7 @@ static enum sb_code meet_link(const struct sb_transfer_options *options,
     return SB_END;
 }
 
-/* A directory is noted under its name with a '/', and only by a source that knows more of it. */
+/* A directory is noted under its name with a '/', and only by a source that has metadata of it. */
 static enum sb_code meet_dir(const struct sb_transfer_options *options,
                              const struct sb_entry *entry, struct sb_error *err)
 {
@@ -165,7 +165,7 @@ enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item 
                   "is a %s, which cannot be held here; left out", member->special);
         return SB_END;
     }
-    /* Names that the sink has are all names that came before: it knows its own ones. */
+    /* The names in `seen` include those that the interrupted run stored, which the sink skips. */
     if (item->again && transfer->sink->ops->accept)
         code = transfer->sink->ops->accept(transfer->sink, member, item, err);
     if (!code)

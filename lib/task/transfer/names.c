@@ -17,7 +17,7 @@ static enum sb_code clean_name(struct sb_transfer_run *transfer, const char **na
     return sb_naming_map(&transfer->naming, *name, *size, is_dir, name, size, err);
 }
 
-/* The name that a clean one gets in the sink. SB_END: none. */
+/* The name of a clean one in the sink. SB_END: it has none. */
 static enum sb_code map_name(struct sb_transfer_run *transfer, const char *name, size_t size,
                              struct sb_buf *out, struct sb_error *err)
 {
@@ -76,8 +76,8 @@ static enum sb_code recode_name(struct sb_transfer_run *transfer, struct sb_buf 
 }
 
 /*
- * Does the source have something that stays under this name? Files lose their suffixes too, unless
- * what stays under theirs is in the way: so what decides is the last name of that row.
+ * Does the source have something that keeps this name? A file of this name loses its suffix too,
+ * unless something keeps the shorter name: so the last name of that sequence decides.
  */
 static enum sb_code stays(struct sb_transfer_run *transfer, struct sb_buf *name, bool *taken,
                           struct sb_error *err)
@@ -102,8 +102,8 @@ static enum sb_code stays(struct sb_transfer_run *transfer, struct sb_buf *name,
 }
 
 /*
- * Is the name that the member at hand has got without its suffix that of another one? *shorter: it
- * has lost one.
+ * Is the current member's name without its suffix that of another member? *shorter: a suffix was
+ * removed.
  */
 static enum sb_code is_taken(struct sb_transfer_run *transfer, const char *from, size_t from_size,
                              bool *shorter, bool *taken, struct sb_error *err)
@@ -163,7 +163,7 @@ enum sb_code sb_transfer_comes(struct sb_transfer_run *transfer, const struct sb
     return code;
 }
 
-/* A file has lost its suffix: do links that came before point to it? */
+/* Reports earlier links to a file that has lost its suffix. */
 static enum sb_code note_shortened(struct sb_transfer_run *transfer, struct sb_error *err)
 {
     const struct sb_transfer_options *options = transfer->options;
@@ -197,8 +197,8 @@ static enum sb_code leave_out_taken(const struct sb_transfer_run *transfer, cons
 }
 
 /*
- * A file's suffix comes off unless its name is then another's. SB_END: a hard link, of whose file
- * the compression is off, would have to keep it.
+ * Removes a file's suffix unless another member has that name. SB_END: a hard link whose file was
+ * decompressed would have to keep it.
  */
 static enum sb_code shorten(struct sb_transfer_run *transfer, const char *from, size_t from_size,
                             struct sb_error *err)
@@ -235,7 +235,7 @@ static enum sb_code claim(struct sb_transfer_run *transfer, const char *from, si
     return leave_out_taken(transfer, from);
 }
 
-/* Does a file keep the name and bytes that are stored? */
+/* Does a file keep its stored name and bytes? */
 static enum sb_code is_kept(const struct sb_transfer_run *transfer, const struct sb_buf *name,
                             bool *kept, struct sb_error *err)
 {

@@ -45,8 +45,8 @@ enum sb_code sb_recode_check(const struct sb_recode *recode, struct sb_error *er
                : sb_codec_check_level(recode->compress, recode->level, err);
 }
 
-/* What the suffix of a name says; SB_FILTER_NONE for none, or when nothing would be left of the
- * name. */
+/* The coding that the suffix of a name stands for; SB_FILTER_NONE for none, or if the name is only
+ * a suffix. */
 static enum sb_filter_kind suffix_of(const char *name, size_t size)
 {
     for (size_t i = 0; i < CODINGS; i++) {
@@ -59,7 +59,7 @@ static enum sb_filter_kind suffix_of(const char *name, size_t size)
     return SB_FILTER_NONE;
 }
 
-/* The layers of a name, the outermost first; *size becomes that of what is left of it. */
+/* The layers of a name, the outermost first; *size becomes that of the name without them. */
 static unsigned find_layers(const struct sb_recode *recode, const char *name, size_t *size,
                             enum sb_filter_kind layers[SB_RECODE_LAYERS])
 {
@@ -156,7 +156,7 @@ enum sb_code sb_recoder_begin(struct sb_recoder *recoder, const struct sb_recode
 static enum sb_code pass_on(struct sb_recoder *recoder, size_t from, const char *data, size_t size,
                             bool end, struct sb_error *err);
 
-/* What a stage made goes to the next one. */
+/* Passes the output of a stage to the next one. */
 static enum sb_code deliver(struct sb_recoder *recoder, size_t at, size_t size,
                             struct sb_error *err)
 {

@@ -52,7 +52,7 @@ static enum sb_code add_to_spool(void *context, const void *data, size_t size, s
     return data ? append(spool, data, size, err) : add_hole(spool, size, err);
 }
 
-/* What came out is the item's from here on. */
+/* Makes the output the bytes of the item. */
 static void settle(struct sb_item *item, struct spool *spool, size_t at)
 {
     struct sb_entry *entry = &item->member.entry;
@@ -82,7 +82,7 @@ static enum sb_code leave_out(struct sb_batch *batch, struct sb_item *item, cons
     return sb_events_add(&batch->events, SB_PROBLEM, kind, item->original, cause.text, err);
 }
 
-/* Settles the item, or leaves it out when its bytes are at fault. */
+/* Settles the item, or leaves it out if its bytes are damaged or changed. */
 static enum sb_code conclude(struct sb_batch *batch, struct sb_item *item, struct spool *spool,
                              size_t at, enum sb_code code, struct sb_error *err)
 {

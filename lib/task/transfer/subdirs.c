@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a path that may end in '/': its last component, for the caller to free. */
+/* The last component of a path that may end in '/'; the caller frees it. */
 static char *last_component(const char *path)
 {
     size_t size = strlen(path);
@@ -24,7 +24,7 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* "." and ".." by the name that the directory has where it is. */
+/* For "." and ".." the directory's own name. */
 static char *name_of(const char *path)
 {
     char *name = last_component(path), *real;

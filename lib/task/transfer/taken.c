@@ -6,14 +6,14 @@
 
 #include <stdlib.h>
 
-#define OWNED 'n' /* before names that belong to somebody; notes have others */
+#define OWNED 'n' /* before names that have an owner; notes have other letters */
 
 static const char marks[] = {
     [SB_TAKEN_SHORTENED] = 's', [SB_TAKEN_KEPT] = 'k', [SB_TAKEN_LINKED] = 'l'};
 
 struct sb_taken {
     struct sb_seen *seen;
-    struct sb_hash_key key; /* where a name came from is kept as a hash */
+    struct sb_hash_key key; /* owners are kept as hashes */
     struct sb_buf marked;
     int64_t kept;
 };
@@ -54,7 +54,7 @@ static enum sb_code mark(struct sb_taken *taken, char with, const char *name, si
                : SB_OK;
 }
 
-/* Never negative, which would be a name that did not come. */
+/* Never negative: that would mean that the name was not found. */
 static int64_t place_of(const struct sb_taken *taken, const char *from, size_t size)
 {
     return (int64_t)(sb_hash64(&taken->key, from, size) >> 1);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* A batch of few items at first, and as long as files are large: every thread gets some of them. */
+/* The first batches, and those of large files, have few items, so that every thread gets some. */
 #define FIRST_BATCH_ITEMS 16
 
 static enum sb_code fail_long_link(struct sb_batch *batch, struct sb_item *item,
@@ -75,7 +75,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return code;
 }
 
-/* What only the loader knew the size of. */
+/* Counts items whose size only the loader knew. */
 static enum sb_code count_loaded(struct sb_transfer_run *transfer, const struct sb_batch *batch,
                                  struct sb_error *err)
 {
@@ -89,8 +89,8 @@ static enum sb_code count_loaded(struct sb_transfer_run *transfer, const struct 
 }
 
 /*
- * A member is complete once it was loaded: a file's time is known from when it was opened. Under
- * strict the first loss ends it.
+ * Losses are known once a member was loaded: a file's time is that of its opening. Under strict the
+ * first loss ends the run.
  */
 static enum sb_code report_all_lost(const struct sb_transfer_run *transfer,
                                     const struct sb_batch *batch, struct sb_error *err)
@@ -108,7 +108,7 @@ static enum sb_code report_all_lost(const struct sb_transfer_run *transfer,
     return code;
 }
 
-/* Where a symbolic link leads by its names alone; false: out of the tree, or to its root. */
+/* Resolves a symbolic link by names alone; false: it leads out of the tree, or to its root. */
 static bool resolve(const struct sb_entry *link, const char *target, size_t size,
                     struct sb_buf *out, struct sb_error *err)
 {

@@ -35,7 +35,7 @@ void sb_verify_bag_report(struct bag_check *check, enum sb_remedy remedy, const 
     check->events->found(check->events->context, &defect);
 }
 
-/* What is written is compressed as it was read. */
+/* The repaired bag is compressed as the damaged one. */
 static enum sb_code writer_options(const struct bag_check *check,
                                    struct sb_bag_writer_options *options, struct sb_error *err)
 {
@@ -65,7 +65,7 @@ static enum sb_code writer_options(const struct bag_check *check,
     return SB_OK;
 }
 
-/* What is damaged may hold more than could be saved. */
+/* The repaired bag must not replace the damaged one, which may hold more than could be saved. */
 static enum sb_code refuse_itself(const struct bag_check *check, struct sb_error *err)
 {
     const char *output = check->options->repair_to->path;
@@ -153,8 +153,8 @@ static enum sb_code check_bag(struct bag_check *check, const char *spec, struct 
     return code;
 }
 
-/* Bags side by side have equally many records. *first: the first whose are known; NULL: none yet.
- */
+/* Bags side by side have the same number of records. *first: the first bag whose number is known;
+ * NULL: none yet. */
 static void compare_counts(struct bag_check *check, const char *bag, const char **first,
                            int64_t *records)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DECODED_BYTES ((size_t)256 << 10) /* what decodes to more comes in blocks */
+#define DECODED_BYTES ((size_t)256 << 10) /* longer records are decoded in blocks */
 #define CHECKSUM_FLAG 0x04                /* of a frame's descriptor (RFC 8878, 3.1.1.1.1) */
 #define DESCRIPTOR_AT 4
 
@@ -77,7 +77,7 @@ enum sb_code sb_bag_batch_open(struct bag_batch *batch, uint32_t number, struct 
     return SB_OK;
 }
 
-/* The item is damaged; what ends the work as a whole is returned. */
+/* Marks the item as damaged; returns only errors that end the work as a whole. */
 static enum sb_code spoil(struct bag_batch *batch, struct bag_item *item, const char *text)
 {
     item->state = BAG_ITEM_DAMAGED;
@@ -94,7 +94,7 @@ static enum sb_code spoil_by(struct bag_batch *batch, struct bag_item *item, str
     return spoil(batch, item, err->text) ? sb_fail_memory(err) : SB_OK;
 }
 
-/* From limits to the extent, or to what is wrong with them. */
+/* From limits to the extent, or to their defect. */
 
 static enum sb_code spoil_by_limits(struct bag_batch *batch, struct bag_item *item,
                                     const struct bag_extent *extent, struct sb_error *err)
@@ -164,7 +164,7 @@ static void note_checksum(const struct bag_batch *batch, struct bag_item *item,
     item->unchecked |= item->size > 0 && !batch->limits.file->zstd;
 }
 
-/* A record whose stored bytes are at hand. */
+/* A record whose stored bytes are in memory. */
 static enum sb_code check_stored(struct bag_batch *batch, struct bag_item *item,
                                  const unsigned char *stored, struct sb_error *err)
 {
@@ -191,7 +191,7 @@ static enum sb_code cut_short(int64_t at, struct sb_error *err)
     return sb_fail(err, SB_DAMAGED, "the file ends at %lld, before it does", (long long)at);
 }
 
-/* One that is larger than what is read at once. */
+/* A record that is larger than one read. */
 static enum sb_code check_large(struct bag_batch *batch, struct bag_item *item,
                                 struct sb_error *err)
 {
@@ -251,8 +251,7 @@ static enum sb_code check_run(struct bag_batch *batch, struct bag_item *items, s
     return code;
 }
 
-/* Where a limit is wrong, a frame that ends just where the next limit is shows which record is
- * sound all the same. */
+/* After a wrong limit a record is nevertheless sound if a frame ends exactly at the next limit. */
 static enum sb_code look_again(struct bag_batch *batch, struct bag_item *item, struct sb_error *err)
 {
     size_t got;
@@ -335,7 +334,7 @@ static int by_sequence(const void *a, const void *b)
     return (one->sequence > other->sequence) - (one->sequence < other->sequence);
 }
 
-/* They mostly are in order. */
+/* Sorts the items, which usually are in order already. */
 static void sort(struct bag_batch *batch, int (*order)(const void *, const void *))
 {
     const struct bag_item *items = batch->items;

@@ -23,7 +23,7 @@ enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t fil
                    one->path);
 }
 
-/* What opening has to say of one file. */
+/* What opening a file has reported. */
 struct heard {
     struct bag_check *check;
     int64_t file;
@@ -43,7 +43,7 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
     heard->unfinished |= level == SB_PROBLEM;
 }
 
-/* 8 bytes of a file; false where they are not there. */
+/* Reads 8 bytes of a file; false if it does not have them. */
 static bool read_limit(const char *path, int64_t offset, int64_t *out)
 {
     struct sb_file *file;
@@ -134,7 +134,7 @@ static bool may_have_frames(const struct bag_check *check, const struct bag_file
            sb_compression_of(options->compression, file->path) == SB_COMPRESSION_ZSTD;
 }
 
-/* Where a temporary file may be made. */
+/* The path beside which a temporary file may be made. */
 static const char *beside(const struct bag_check *check, const struct bag_file *file)
 {
     const struct sb_verify_bag_options *options = check->options;
@@ -156,7 +156,7 @@ static enum sb_code open_walked(struct bag_check *check, const struct bag_file *
     return sb_file_take(&check->walked_limits, fd, "temporary file", err);
 }
 
-/* Its limits are lost: are there frames, and more than these limits are about? */
+/* Its limits are lost: does it have frames, and more of them than these limits cover? */
 static enum sb_code look_for_frames(struct bag_check *check, struct bag_file *file,
                                     struct sb_error *err)
 {
@@ -214,7 +214,7 @@ static enum sb_code open_file(struct bag_check *check, int64_t number, struct sb
     struct stat st = {0};
     enum sb_code code;
 
-    /* What is not there might be a spec. */
+    /* The path of a missing file might be a spec. */
     file->there = lstat(file->path, &st) == 0;
     if (stat(file->path, &file->was))
         file->was = st;

@@ -27,7 +27,7 @@ static enum sb_code load(struct bag_limits *limits, int64_t index, struct sb_err
     return SB_OK;
 }
 
-/* At a tail the last limit is what the file was opened by. */
+/* Is the limit fixed? The last limit at a tail is, because the file was opened by it. */
 static bool is_set(const struct bag_file *file, int64_t index)
 {
     return index < 0 || index >= file->records - (file->separate && !file->walked ? 0 : 1);

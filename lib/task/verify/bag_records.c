@@ -11,10 +11,10 @@
 
 struct records {
     struct bag_check *check;
-    struct sb_record_choice *from; /* NULL: `run` begins as all there are */
+    struct sb_record_choice *from; /* NULL: `run` begins with all records */
     struct sb_record_run run;      /* what is left of it */
     size_t batch_records;
-    int64_t passed; /* bytes, whatever was found */
+    int64_t passed; /* bytes, sound or not */
 };
 
 /* Which file of a concatenated set holds the record? */
@@ -106,7 +106,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return code;
 }
 
-/* Numbers of the set are of use only where all of it is there. */
+/* Records are numbered within the set only if all of it exists. */
 static void report(struct bag_check *check, const struct bag_batch *batch,
                    const struct bag_item *item)
 {
@@ -151,7 +151,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     return SB_OK;
 }
 
-/* Those of the share, of all that there are. */
+/* All records, or those of the share. */
 static struct sb_record_run all_records(const struct bag_check *check)
 {
     const struct sb_verify_choice *choice = check->options->choice;
@@ -162,7 +162,7 @@ static struct sb_record_run all_records(const struct bag_check *check)
     return run;
 }
 
-/* As many to a batch as make up a read of usual size. */
+/* As many records in a batch as make up one read. */
 static size_t batch_records(const struct bag_check *check)
 {
     int64_t average = check->bytes / (check->places > 0 ? check->places : 1) + 1;

@@ -1,6 +1,6 @@
 #include "task/verify/bag_batch.h"
 
-/* Since it was checked. */
+/* The file shrank since it was checked. */
 static enum sb_code became_short(const struct bag_batch *batch, struct sb_error *err)
 {
     return sb_fail(err, SB_CHANGED, "%s: became shorter while it was read",

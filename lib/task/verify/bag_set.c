@@ -32,7 +32,7 @@ static bool five_digits(const char *text, unsigned *out)
     return true;
 }
 
-/* By the last "-of-" of its name; false: it is no shard of a set. */
+/* Parses by the last "-of-" of the name; false: it is no shard of a set. */
 static bool parse_shard_name(const char *name, struct shard_name *out)
 {
     static const char of[] = "-of-";
@@ -51,7 +51,7 @@ static bool parse_shard_name(const char *name, struct shard_name *out)
            five_digits(at + sizeof(of) - 1, &out->shards) && out->number < out->shards;
 }
 
-/* Shards of sets that differ, at most, in their number of shards. */
+/* Are these shards of one set, or of sets that differ only in their number of shards? */
 static bool same_series(const struct shard_name *one, const struct shard_name *other)
 {
     return one->prefix_size == other->prefix_size &&
@@ -90,7 +90,9 @@ static struct stretch stretch_at(const struct bag_check *check, uint32_t first)
     return stretch;
 }
 
-/* A glob yields what is there, and so does not show what is missing; a single shard is no set. */
+/* A glob yields only existing files, and so does not show what is missing; a single shard is no
+ * set.
+ */
 static enum sb_code report_missing(struct bag_check *check, const struct stretch *stretch,
                                    struct sb_error *err)
 {
@@ -170,7 +172,7 @@ static enum sb_code look_beside(const struct sb_shard_pattern *set, struct besid
     return code;
 }
 
-/* Two whole sets are somebody's wish; a part of one is what a killed run left. */
+/* Two complete sets may be intended; a part of a set was left by a killed run. */
 static void report_others(struct bag_check *check, const struct stretch *stretch,
                           const struct beside *beside)
 {
@@ -213,7 +215,7 @@ enum sb_code sb_verify_bag_is_written(const char *path, bool *written, struct sb
     return code;
 }
 
-/* written: what they lock who write it. */
+/* written: the path that its writers lock. */
 static enum sb_code report_writer(struct bag_check *check, const char *path, const char *written,
                                   int64_t temporary, const char *first, struct sb_error *err)
 {
@@ -265,7 +267,7 @@ static enum sb_code look_at_set(struct bag_check *check, const struct stretch *s
     return code;
 }
 
-/* What writers of this very file leave. */
+/* Looks for leftovers of writers of this file. */
 static enum sb_code look_at_file(struct bag_check *check, const char *path, struct sb_error *err)
 {
     struct sb_buf temporary = {0};

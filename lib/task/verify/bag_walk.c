@@ -1,6 +1,6 @@
 /*
- * Frames of zstd by their headers alone (RFC 8878, 3.1.1), so that a frame of any size needs no
- * memory. Whether they decode is for those who read them.
+ * Walks over frames of zstd by their headers alone (RFC 8878, 3.1.1), so that a frame of any size
+ * needs no memory. It does not check whether they decode.
  */
 #include "core/interrupt.h"
 #include "core/io.h"
@@ -23,7 +23,7 @@ struct walk {
     unsigned char window[64 << 10];
 };
 
-/* `size` bytes at an offset; SB_END where the file has not so many. */
+/* `size` bytes at an offset; SB_END if the file ends before them. */
 static enum sb_code peek(struct walk *walk, int64_t offset, size_t size,
                          const unsigned char **bytes, struct sb_error *err)
 {
@@ -53,7 +53,7 @@ static int64_t header_size(unsigned char descriptor)
            (content_flag == 0 && single_segment ? 1 : content[content_flag]);
 }
 
-/* Where the frame at *offset ends; SB_END where none is, or it is cut short. */
+/* Moves *offset to the end of its frame; SB_END if there is none, or it is cut short. */
 static enum sb_code pass_frame(struct walk *walk, int64_t *offset, struct sb_error *err)
 {
     const unsigned char *bytes;

@@ -40,7 +40,7 @@ const char *sb_cache_path_within(const struct sb_cache_check *check, const char 
     return path + size + strspn(path + size, "/");
 }
 
-/* What the cache has to say of a segment is what is looked for; the rest is only passed on. */
+/* Problems that the cache reports of its segments are defects; the rest is only passed on. */
 static void hear(void *context, enum sb_level level, const char *kind, const char *subject,
                  const char *text)
 {
@@ -81,7 +81,7 @@ static enum sb_code look_at_segments(struct sb_cache_check *check, struct sb_err
     return code || check->live_row ? code : sb_fail_memory(err);
 }
 
-/* An empty one is as good as any. */
+/* An empty key is allowed. */
 static void check_key(struct sb_cache_check *check, const struct sb_cache_row *row)
 {
     const struct sb_row_key *key = &row->key;

@@ -35,7 +35,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* name and type may be NULL: what is missing in the JSON is empty. */
+/* name and type are NULL if they are missing in the JSON; then they are empty. */
 static enum sb_code add_field(struct sb_cache_schema *schema, const char *name, const char *type,
                               struct sb_error *err)
 {
@@ -59,7 +59,7 @@ static enum sb_code add_tensor(struct sb_cache_schema *schema, const char *name,
     return schema->tensors[schema->tensor_count++] ? SB_OK : sb_fail_memory(err);
 }
 
-/* One word for each type, of those that PyArrow has used and torchcachex reads. */
+/* PyArrow has used several words for a type, and torchcachex reads them all: the usual one. */
 static const char *usual_word(const char *type)
 {
     static const char *const words[][2] = {

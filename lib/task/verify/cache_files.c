@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is given each file, of any type, of the two directories, with its path from the cache's on. */
+/* Called with each file, of any type, of the two directories; path is relative to the cache's. */
 typedef enum sb_code each_file(void *context, const char *path, const char *name,
                                const struct stat *st, struct sb_error *err);
 
@@ -20,7 +20,7 @@ static enum sb_code walk(DIR *dir, const char *prefix, each_file *each, void *co
     enum sb_code code = SB_OK;
 
     while (!code && (errno = 0, entry = readdir(dir))) {
-        /* What went away meanwhile is a job's. */
+        /* A file that vanished meanwhile belonged to a job. */
         if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
             continue;
         sb_buf_clear(&path);

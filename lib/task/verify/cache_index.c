@@ -97,7 +97,7 @@ static enum sb_code report(struct sb_cache_check *check, const char *text, struc
     return SB_OK;
 }
 
-/* The place of a segment by the number in its name; the last one where there are several. */
+/* Finds a segment by the number in its name; the last one if several have it. */
 static bool find_segment(const struct sb_cache_check *check, int64_t number, uint32_t *segment)
 {
     uint32_t low = 0, high = check->segments;
@@ -165,7 +165,7 @@ static enum sb_code take_entry(void *context, const struct sb_pickle_entry *entr
     return code;
 }
 
-/* Ends at the first key that is wrong in the end. */
+/* Ends at the first key that no later entry corrects. */
 static enum sb_code find_first(void *context, const struct sb_pickle_entry *entry,
                                struct sb_error *err)
 {
@@ -177,7 +177,8 @@ static enum sb_code find_first(void *context, const struct sb_pickle_entry *entr
     return sb_buf_set(&index->first, entry->key, entry->key_size) ? sb_fail_memory(err) : SB_END;
 }
 
-/* One that may not be read, or is a link to itself, is of no use; what is beside it is. */
+/* An index that cannot be read, or is a link to itself, is a defect; the segments are still used.
+ */
 static enum sb_code map_index(const char *path, struct sb_mapping **out, struct sb_error *err)
 {
     enum sb_code code = sb_file_map_path(out, path, err);
@@ -188,7 +189,7 @@ static enum sb_code map_index(const char *path, struct sb_mapping **out, struct 
     return code;
 }
 
-/* Of SB_FORMAT err says why. */
+/* SB_FORMAT: it is a defect, and err says why. */
 static enum sb_code read_index(struct index_check *index,
                                enum sb_code (*each)(void *context,
                                                     const struct sb_pickle_entry *entry,

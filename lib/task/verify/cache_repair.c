@@ -76,7 +76,7 @@ static enum sb_code write_index(struct sb_cache_check *check, struct sb_error *e
     return report_repaired(check, "index.pkl", "written anew", err);
 }
 
-/* One that was written to since it was named is at work. */
+/* A leftover that was written to since it was reported is in use. */
 static bool is_as_found(const struct sb_cache_leftover *leftover, const char *path)
 {
     struct stat now;

@@ -7,11 +7,11 @@
 
 #define NAME "schema.json"
 
-/* What all segments are held against. */
+/* What all segments are compared with. */
 struct wanted {
     struct sb_cache_schema schema;
-    const char *origin; /* whose it is, from the cache's directory on; NULL: nobody's yet */
-    bool json;          /* that of schema.json */
+    const char *origin; /* its file, relative to the cache's directory; NULL: not known yet */
+    bool json;          /* it is that of schema.json */
 };
 
 static void report(struct sb_cache_check *check, const char *path, const char *format, ...)
@@ -40,7 +40,7 @@ static void report_less(struct sb_cache_check *check, const char *path, const ch
     report(check, path, "has no column '%s', which %s has", name, origin);
 }
 
-/* One of a segment with the one that comes at its place; *same: they agree. */
+/* Compares a column of a segment with the one in its place; *same: they agree. */
 static enum sb_code compare_columns(struct sb_cache_check *check, const char *path,
                                     const struct sb_cache_column *here,
                                     const struct sb_cache_column *other, const char *origin,
@@ -88,7 +88,7 @@ static enum sb_code compare_fields(struct sb_cache_check *check, const char *pat
     return SB_OK;
 }
 
-/* Those of a dict that torchcachex takes for tensors are those that it has named. */
+/* Of a dict, torchcachex treats as tensors only the columns that it has named. */
 static void compare_tensors(struct sb_cache_check *check, const char *path,
                             const struct sb_cache_segment *segment, const struct wanted *wanted)
 {
@@ -167,7 +167,7 @@ static enum sb_code check_segment(struct sb_cache_check *check, uint32_t number,
     return code == SB_FORMAT || code == SB_DAMAGED || code == SB_NOENT ? SB_OK : code;
 }
 
-/* What is not there is no defect, but should be known. */
+/* A missing schema.json is no defect, but is reported. */
 static enum sb_code read_schema(struct sb_cache_check *check, struct wanted *wanted,
                                 struct sb_error *err)
 {

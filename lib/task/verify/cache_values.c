@@ -22,13 +22,13 @@ struct value_slot {
 
 struct value_check {
     struct sb_cache_check *check;
-    uint32_t segment; /* that comes next, */
+    uint32_t segment; /* the next one, */
     int64_t row;      /* from this row on */
     bool has_lost;    /* a segment shrank or vanished meanwhile, and was reported: */
     uint32_t lost;
 };
 
-/* What concerns a value, or its segment, but not the work as a whole. */
+/* Does the error concern only a value or its segment, and not the work as a whole? */
 static bool is_damage(const struct sb_error *err)
 {
     return err->code == SB_DAMAGED || err->code == SB_FORMAT || err->code == SB_NOENT ||
@@ -63,7 +63,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     return SB_OK;
 }
 
-/* What is never touched is never read from the disk. */
+/* Reads a byte of each page: pages that are not touched are never read from the disk. */
 static void touch(const struct sb_cache_value *value)
 {
     const volatile unsigned char *data = value->data;
@@ -128,7 +128,7 @@ static enum sb_code report_lost(struct value_check *values, uint32_t number, str
     return SB_OK;
 }
 
-/* Reads it again, for what is wrong and its key. */
+/* Reads the row again, for its defect and its key. */
 static enum sb_code report_row(struct value_check *values, struct sb_cache_place place,
                                size_t fields, struct sb_error *err)
 {

@@ -48,7 +48,7 @@ static void report(struct check *check, enum sb_remedy remedy, const char *kind,
     check->events->found(check->events->context, &defect);
 }
 
-/* Problems of the source and its loaders are what is looked for; the rest is only passed on. */
+/* Problems that the source and its loaders report are defects; the rest is only passed on. */
 static void hear(void *context, enum sb_level level, const char *kind, const char *subject,
                  const char *text)
 {
@@ -61,9 +61,9 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
 }
 
 /*
- * A tar may hold a name twice, a zip not: programs do not agree on which one they see. A hard link
- * needs its name before it; a target that is not there counts as seen then, so that many links to
- * it are one defect.
+ * A tar may hold a name twice, but not a zip: programs disagree on which one they see. A hard link
+ * must come after its target; a missing target is reported once and then counts as seen, so that
+ * many links to it are one defect.
  */
 static enum sb_code check_names(struct check *check, const struct sb_member *member,
                                 const char *name, size_t size, struct sb_error *err)
@@ -132,7 +132,7 @@ static enum sb_code next_member(struct check *check, struct sb_member *member, s
             return code;
         if (check->choice && !sb_choice_takes(check->choice, name, size)) {
             check->result->selected = true;
-            /* One that is chosen may be a hard link to it. */
+            /* A chosen member may be a hard link to it. */
             if (entry->type != SB_DIR && sb_seen_add(check->seen, name, size, &before, err))
                 return err->code;
             continue;
@@ -146,7 +146,8 @@ static enum sb_code next_member(struct check *check, struct sb_member *member, s
     }
 }
 
-/* What ends the walk is a defect like those that do not, once it is known what the thing is. */
+/* Damage that ends the walk is a defect too; so is a bad format, but for that of the first member.
+ */
 static enum sb_code end_of_walk(struct check *check, enum sb_code code, struct sb_error *err)
 {
     if (code == SB_END)
@@ -171,7 +172,7 @@ static bool has_bytes(const struct sb_member *member)
     return member->entry.type != SB_DIR && !member->hard_link && !member->special;
 }
 
-/* One member after the other, as they come. */
+/* Members one after the other, in sequence. */
 
 static enum sb_code read_member(struct check *check, const struct sb_member *member,
                                 struct sb_error *err)
@@ -211,7 +212,7 @@ static enum sb_code check_in_sequence(struct check *check, struct sb_error *err)
     return end_of_walk(check, code, err);
 }
 
-/* Many at once, by loaders. */
+/* Many members at once, by loaders. */
 
 static enum sb_code fill(void *context, void *slot, struct sb_error *err)
 {

@@ -12,11 +12,11 @@
 
 struct data {
     struct verify *verify;
-    struct sb_verify_units *units; /* NULL; or whose files are read */
-    struct sb_select *select;      /* else these; NULL: all, by `cursor` */
+    struct sb_verify_units *units; /* files of these are read; NULL: */
+    struct sb_select *select;      /* these; NULL: all, by `cursor` */
     struct sb_cursor *cursor;
     bool ended;
-    int64_t passed; /* bytes, whatever was found */
+    int64_t passed; /* bytes, sound or not */
 };
 
 static enum sb_code next_entry(struct data *data, struct sb_entry *entry, struct sb_error *err)
@@ -28,7 +28,7 @@ static enum sb_code next_entry(struct data *data, struct sb_entry *entry, struct
     return sb_cursor_next(data->cursor, entry, err);
 }
 
-/* Its shard is not there, or ends before its bytes do. */
+/* Skips a file whose shard is missing, or ends before its bytes do. */
 static enum sb_code pass_over(struct verify *verify, const struct sb_entry *entry,
                               struct sb_error *err)
 {
@@ -46,14 +46,14 @@ static enum sb_code pass_over(struct verify *verify, const struct sb_entry *entr
         sb_verify_units_unreadable(units, entry);
         return SB_OK;
     }
-    /* Nobody has looked at the rows, and the first share may see other shards than this one. */
+    /* This share has not checked the rows, and the first share may see other shards. */
     sb_verify_units_watch(units, sb_verify_units_current(units));
     code = sb_verify_bounds(verify, entry, err);
     sb_verify_units_watch(units, -1);
     return code;
 }
 
-/* Is there something of this entry to be read? */
+/* Does this entry have bytes to read? */
 static enum sb_code is_wanted(struct verify *verify, const struct sb_entry *entry, bool *wanted,
                               struct sb_error *err)
 {
@@ -109,8 +109,8 @@ static enum sb_code no_block(void *context, const void *data, size_t size, struc
 }
 
 /*
- * The index was changed since it was read: a defrag may have moved the bytes. *good when they are
- * right where the index has them now, or when the name is gone.
+ * The index was changed since it was read: a defrag may have moved the bytes. *good: they are right
+ * at their place in the current index, or the name is gone.
  */
 static enum sb_code look_again(struct verify *verify, const struct sb_checksum_extent *extent,
                                bool *good, struct sb_error *err)
@@ -119,7 +119,7 @@ static enum sb_code look_again(struct verify *verify, const struct sb_checksum_e
     enum sb_code code = SB_CHANGED;
 
     *good = false;
-    /* As long as another file takes the place of the one that is read. */
+    /* Again each time that a writer moves the file while it is read. */
     for (int i = 0; i < SB_VERIFY_MOVES_MOST && code == SB_CHANGED; i++) {
         code = sb_content_find(verify->content, &entry, err);
         if (code == SB_CHANGED)

@@ -16,18 +16,18 @@
 #include <string.h>
 #include <time.h>
 
-/* Lines that SQLite may say; a wholly broken index has one for every page. */
+/* The most lines of SQLite's report: for an index that is broken everywhere it has one per page. */
 #define INTEGRITY_LINES 100
 #define TEXT(number)    TEXT_OF(number)
 #define TEXT_OF(number) #number
 
-/* Its pages are read once: a large cache would only take memory from the rest. */
+/* Pages are read once: a large cache would only take memory from the rest. */
 #define INTEGRITY_CACHE_KIB 16384
 
 struct integrity {
     sqlite3 *db;
     pthread_t thread;
-    bool running; /* the thread is to be joined */
+    bool running; /* the thread must be joined */
     bool quick;
     int64_t milliseconds; /* that it took */
     atomic_bool stop;
@@ -135,7 +135,7 @@ static void wait_for(struct integrity *check)
             sqlite3_interrupt(check->db);
         joined = pthread_timedjoin_np(check->thread, NULL, &limit);
     } while (joined == ETIMEDOUT);
-    /* It works on what is freed next. */
+    /* The thread uses what the caller frees next. */
     if (joined)
         pthread_join(check->thread, NULL);
     check->running = false;

@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-/* The extent, of those seen so far in this shard, that ends last. */
+/* The extent that ends last among those before in this shard. */
 struct holder {
     struct sb_entry entry; /* its path is in `name` */
     struct sb_buf name;
     bool any;
 };
 
-/* `upgrade --checksums` that was killed may have given one of them its checksum, and not yet the
- * other. */
+/* A killed `upgrade --checksums` may have added the checksum of one of them, but not of the other.
+ */
 static bool may_be_equal(const struct sb_entry *a, const struct sb_entry *b)
 {
     return !(a->has & b->has & SB_HAS_CRC) || a->crc32c == b->crc32c;
@@ -49,7 +49,7 @@ static enum sb_code report_overlap(struct verify *verify, const struct sb_entry 
         (long long)(first_end < second_end ? first_end : second_end), second->shard, first->path);
 }
 
-/* Files that were moved meanwhile come out of order, so that both ends count. */
+/* Compares both ends, because files that were moved meanwhile come out of order. */
 static bool touch(const struct sb_entry *a, const struct sb_entry *b)
 {
     return !a->defect && !b->defect && a->type != SB_DIR && b->type != SB_DIR && a->size > 0 &&
@@ -57,7 +57,7 @@ static bool touch(const struct sb_entry *a, const struct sb_entry *b)
            b->offset < a->offset + a->size;
 }
 
-/* Looks both up in one transaction, as one of them may have been moved to where the other was. */
+/* Looks up both in one transaction, because one may have been moved to the place of the other. */
 static enum sb_code still_touch(struct verify *verify, const struct sb_entry *held,
                                 const struct sb_entry *entry, bool *touches, struct sb_error *err)
 {

@@ -41,13 +41,13 @@ struct pass {
     struct sb_verify_plan *plan;
     struct sb_shards *shards;
     bool index_changed; /* since the state was written the last time */
-    int64_t shard;      /* the last that was looked at; -1: none */
+    int64_t shard;      /* the last that was checked; -1: none */
     bool any;           /* there is a unit: */
     int64_t unit_shard, unit, files, bytes;
     uint64_t digest;
 };
 
-/* For a choice by chance that is the same in each run; 0 where chance has no say. */
+/* For a random choice that is the same in each run; 0 if the choice is not random. */
 static int64_t rank(const struct sb_verify_choice *choice, int64_t shard, int64_t unit)
 {
     uint8_t key[16];
@@ -82,7 +82,7 @@ static enum sb_code add_unit(struct pass *pass, struct sb_error *err)
     return sb_database_step(add, err);
 }
 
-/* What is wrong with a shard shows when its files are read. */
+/* Does not report defects of a shard: they show when its files are read. */
 static enum sb_code see_shard(struct pass *pass, uint32_t shard, struct sb_error *err)
 {
     struct stat st;
@@ -149,7 +149,7 @@ static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive, str
 
 /* The choice */
 
-/* Of what was read before, and is no more; ?1 and ?2: the shards that were looked at. */
+/* Forgets units that were read before and are gone; ?1 and ?2: the range of shards. */
 static enum sb_code forget(struct sb_verify_plan *plan, const char *sql, struct sb_error *err)
 {
     const struct sb_verify_choice *choice = plan->choice;
@@ -211,8 +211,8 @@ static int64_t budget(const struct sb_verify_plan *plan)
 }
 
 /*
- * ?1: now, as what was read later than that was read by a wrong clock; ?2: units that were read
- * since are left out.
+ * ?1: now, because a unit that was read later has its time from a wrong clock; ?2: units that were
+ * read since are left out.
  */
 static const char candidates_text[] =
     "SELECT shard, unit, bytes, bad FROM"
@@ -222,7 +222,7 @@ static const char candidates_text[] =
     " WHERE p.mine)"
     " WHERE bad OR checked < ?2 ORDER BY bad DESC, checked, rank, shard, unit";
 
-/* Bad ones come first; then as they are ranked where the time may end it, else by address. */
+/* Bad units come first; the others by rank if the time is limited, else by address. */
 static int64_t turn_of(const struct sb_verify_plan *plan, bool bad)
 {
     if (bad)
@@ -247,7 +247,7 @@ static enum sb_code choose_unit(struct sb_verify_plan *plan, sqlite3_stmt *unit,
     return sb_database_step(choose, err);
 }
 
-/* Is it more than may be read? One is always; what was bad, whatever it takes. */
+/* Is the unit over the budget? The first one never is, nor one that was bad. */
 static bool is_too_much(const struct sb_verify_plan *plan, int64_t most, sqlite3_stmt *unit)
 {
     return plan->chosen > 0 && !sqlite3_column_int(unit, 3) &&
@@ -285,7 +285,7 @@ static enum sb_code choose_units(struct sb_verify_plan *plan, struct sb_error *e
     return code;
 }
 
-/* The index's own failure is kept apart: what came before it is read all the same. */
+/* A failure of the index is returned separately: units before it are read nevertheless. */
 static enum sb_code make_tables(struct sb_verify_plan *plan, struct sb_archive *archive,
                                 struct sb_shards *shards, enum sb_code *index_code,
                                 struct sb_error *index_err, struct sb_error *err)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Work that a killed run loses, and what each commit costs, in proportion. */
+/* A compromise between the work that a killed run loses and the cost of commits. */
 #define COMMIT_MILLISECONDS 5000
 
 static const char *const statement_texts[SB_PLAN_STATEMENTS] = {
@@ -21,7 +21,7 @@ static const char *const statement_texts[SB_PLAN_STATEMENTS] = {
         "SELECT turn, shard, unit, bad FROM temp.chosen"
         " WHERE (turn, shard, unit) > (?1, ?2, ?3) ORDER BY turn, shard, unit LIMIT 1",
     [SB_PLAN_SET_READ] = "INSERT OR REPLACE INTO main.units VALUES(?1, ?2, ?3, ?4, ?5)",
-    /* Its digest, if it has none yet, is none: only a unit that was read to its end counts. */
+    /* A new row gets no digest: only a unit that was read to its end counts as read. */
     [SB_PLAN_SET_BAD] = "INSERT INTO main.units VALUES(?1, ?2, 0, 0, 1)"
                         " ON CONFLICT(shard, unit) DO UPDATE SET bad = 1",
     [SB_PLAN_ADD_DEFECT] =
@@ -140,7 +140,7 @@ enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_u
     return code;
 }
 
-/* What became of them */
+/* The results */
 
 static enum sb_code begin(struct sb_verify_plan *plan, struct sb_error *err)
 {
@@ -161,7 +161,7 @@ static enum sb_code commit(struct sb_verify_plan *plan, struct sb_error *err)
     return sb_database_run(plan->db, "COMMIT", err);
 }
 
-/* ?1 and ?2 of all that are about a unit. */
+/* Binds ?1 and ?2 of a statement that is about a unit. */
 static enum sb_code unit_statement(struct sb_verify_plan *plan, enum sb_plan_statement which,
                                    const struct sb_verify_unit *unit, sqlite3_stmt **out,
                                    struct sb_error *err)
@@ -189,8 +189,8 @@ static enum sb_code set_read(struct sb_verify_plan *plan, const struct sb_verify
     return sb_database_step(set, err);
 }
 
-/* Those that were not found again. All of one run have one time, so that a clock that is set back
- * neither keeps old ones nor drops new ones. */
+/* Drops defects that were not found again. All defects of one run have one time, so that a clock
+ * that is set back neither keeps old ones nor drops new ones. */
 static enum sb_code drop_defects(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
                                  bool bad, struct sb_error *err)
 {
@@ -246,7 +246,7 @@ enum sb_code sb_verify_plan_found(struct sb_verify_plan *plan, const struct sb_v
     return sb_database_step(add, err);
 }
 
-/* When the longest unread unit was read. */
+/* When the unit was read that has waited longest. */
 static enum sb_code find_oldest(struct sb_verify_plan *plan, int64_t *oldest, struct sb_error *err)
 {
     char text[320];

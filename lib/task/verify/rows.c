@@ -9,15 +9,15 @@
 
 struct pass {
     struct verify *verify;
-    struct sb_treestat *tree; /* NULL where only a selection is looked at */
+    struct sb_treestat *tree; /* NULL if only a selection is checked */
     struct sb_buf last;       /* name of the last row */
     enum sb_type last_type;
     bool begun;
-    uint32_t shard; /* where the last extent lies, and ends */
-    int64_t end;
+    uint32_t shard; /* of the last extent, */
+    int64_t end;    /* and its end */
 };
 
-/* Tree statistics as a row has them against what they should be. */
+/* Compares the tree statistics of a row with the computed ones. */
 static enum sb_code closed(void *context, const struct sb_treestat_dir *dir, struct sb_error *err)
 {
     struct verify *verify = context;
@@ -100,7 +100,7 @@ static enum sb_code report_bounds(struct verify *verify, const struct sb_entry *
         (long long)info->size);
 }
 
-/* The row may be one of before the file was moved. */
+/* The row may have been read before the file was moved. */
 enum sb_code sb_verify_bounds(struct verify *verify, const struct sb_entry *entry,
                               struct sb_error *err)
 {
@@ -148,7 +148,7 @@ static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry
     return sb_verify_bounds(verify, entry, err);
 }
 
-/* Without bytes to be read, all there is to check is that it has the checksum of none. */
+/* A file without bytes must have the checksum of no bytes. */
 static enum sb_code check_empty(struct verify *verify, const struct sb_entry *entry,
                                 struct sb_error *err)
 {
@@ -196,7 +196,7 @@ static enum sb_code add_to_tree(struct pass *pass, const struct sb_entry *entry,
                             entry->size > 0 ? entry->size : 0, err);
 }
 
-/* Rows whose path is no text come last, in no order, and nothing can be below them. */
+/* Rows whose path is not text come last, unordered, and nothing can be below them. */
 static bool is_odd(const struct pass *pass, const struct sb_entry *entry)
 {
     return entry->defect && pass->begun && strcmp(entry->path, pass->last.data) < 0;
@@ -227,7 +227,7 @@ static enum sb_code next_row(struct sb_cursor *cursor, struct sb_select *select,
     return select ? sb_select_next(select, entry, err) : sb_cursor_next(cursor, entry, err);
 }
 
-/* Cursors leave it out, and a look-up finds it even without a row. */
+/* Cursors leave out the root, and a look-up finds it even without a row. */
 static enum sb_code check_root(struct pass *pass, struct sb_error *err)
 {
     struct sb_archive *archive = pass->verify->archive;

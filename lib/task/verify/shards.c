@@ -168,7 +168,7 @@ static bool lacks_nothing(const struct shard_info *info)
            (info->state == SHARD_THERE && info->needed <= info->size);
 }
 
-/* What the index needs of a shard by now, and what is there. */
+/* If the index was changed: how much of the shard it needs now, and the shard's current size. */
 static enum sb_code look_anew(struct verify *verify, uint32_t shard, struct sb_error *err)
 {
     struct shard_info *info = &verify->shard_info[shard];
@@ -215,8 +215,8 @@ static enum sb_code list_absent(struct verify *verify, uint32_t shard, struct sb
 }
 
 /*
- * Barecat numbers the shards that it finds from 0, so one that is missing shifts all that follow,
- * also where no file uses it. A row can name any number: a run of them is one defect.
+ * Barecat numbers the shards that it finds from 0, so a missing one shifts all that follow, even if
+ * no file uses it. A row can name any number: a run of missing ones is one defect.
  */
 static enum sb_code check_holes(struct verify *verify, uint32_t end, struct sb_error *err)
 {
@@ -266,7 +266,7 @@ enum sb_code sb_verify_shards(struct verify *verify, struct sb_error *err)
     return check_holes(verify, end, err);
 }
 
-/* By the last file of it that has bytes; of those that lie over each other another may reach on. */
+/* By the last file in it that has bytes; if files overlap, another one may end later. */
 static enum sb_code find_needed(struct verify *verify, uint32_t shard, int64_t *needed,
                                 struct sb_error *err)
 {
@@ -279,7 +279,7 @@ static enum sb_code find_needed(struct verify *verify, uint32_t shard, int64_t *
     return sb_database_integer(sb_archive_database(verify->archive), query, 0, needed, err);
 }
 
-/* *shard: the next that has files, from this number on; -1: none. */
+/* *shard: the next one that has files, from this number on; -1: none. */
 static enum sb_code find_used(struct verify *verify, int64_t from, int64_t last, int64_t *shard,
                               struct sb_error *err)
 {
@@ -290,7 +290,7 @@ static enum sb_code find_used(struct verify *verify, int64_t from, int64_t last,
              (long long)from, (long long)last);
     enum sb_code code =
         sb_database_integer(sb_archive_database(verify->archive), query, -1, shard, err);
-    /* A row may have a number between two. */
+    /* A damaged row may have a number that is no integer. */
     if (code == SB_OK && *shard >= 0 && *shard < from)
         *shard = from;
     return code;

@@ -1,5 +1,5 @@
 /*
- * Linked shards against what was recorded of them when they were linked (archive/linked.h).
+ * Compares linked shards with what was recorded when they were linked (archive/linked.h).
  */
 #include "core/buf.h"
 #include "task/verify/impl.h"
@@ -17,8 +17,8 @@ enum sb_code sb_verify_source_record(struct verify *verify, uint32_t shard, stru
 }
 
 /*
- * One that was cut off has lost what it was linked for, also where no file reaches as far. One that
- * is longer or newer may still hold the same.
+ * A truncated shard has lost linked bytes, even if no file is there. A longer or newer one may
+ * still hold the same bytes.
  */
 static enum sb_code compare(struct verify *verify, uint32_t shard, const struct sb_linked *linked,
                             const struct stat *status, const char *path, struct sb_error *err)
@@ -42,7 +42,7 @@ static enum sb_code compare(struct verify *verify, uint32_t shard, const struct 
     return SB_OK;
 }
 
-/* Under `present` the rest of one that is too short may be on its way. */
+/* Under `present`, the rest of a shard that is too short may still arrive. */
 static enum sb_code check_source(struct verify *verify, uint32_t shard, struct sb_error *err)
 {
     struct shard_info *info = &verify->shard_info[shard];

@@ -21,7 +21,7 @@ struct table {
     const char *name, *sql;
 };
 
-/* All that is in it, as SQLite keeps it: whatever differs was made by others. In order of name. */
+/* The whole schema, as SQLite keeps it, in order of name: a file that differs is not a state. */
 static const struct table tables[] = {
     {"about", "CREATE TABLE about(archive TEXT NOT NULL, generation INTEGER NOT NULL,"
               " opened INTEGER NOT NULL)"},
@@ -55,8 +55,9 @@ enum sb_code sb_verify_state_failed(const struct sb_verify_state *state, struct 
 }
 
 /*
- * A lock of the open file: SQLite has the same file open, and drops the process's own locks on it.
- * It is on the first byte, where SQLite has none. made: just now, and removed where it is no use.
+ * Takes a lock of the open file description, because SQLite has the same file open, and drops locks
+ * of the process. It is on the first byte, where SQLite has none. made: the file is new, and
+ * removed if locks do not work here.
  */
 static enum sb_code lock(const struct sb_verify_state *state, const char *file, bool made,
                          struct sb_error *err)
@@ -80,7 +81,7 @@ static enum sb_code lock(const struct sb_verify_state *state, const char *file, 
                    file);
 }
 
-/* Opens the file itself, where links lead, and locks it: before SQLite sees it, and waits. */
+/* Opens the file, following links, and locks it before SQLite opens it, which would wait. */
 static enum sb_code take(struct sb_verify_state *state, const char *file, struct sb_error *err)
 {
     struct stat st;
@@ -124,7 +125,7 @@ static bool is_text(sqlite3_stmt *row, int column, const char *wanted)
     return text && strcmp(text, wanted) == 0;
 }
 
-/* *is_new: it has nothing in it. */
+/* *is_new: it is empty. */
 static enum sb_code vet_schema(struct sqlite3 *db, const char *file, bool *is_new,
                                struct sb_error *err)
 {
@@ -285,7 +286,7 @@ static struct shard_row row_of(const struct stat *st)
     };
 }
 
-/* *same: as it was, or longer by an append. A shard that never was seen has no units. */
+/* *same: unchanged, or longer because of an append. A new shard has no units yet. */
 static enum sb_code compare_shard(struct sb_verify_state *state, uint32_t shard,
                                   const struct shard_row *now, bool index_changed, bool *same,
                                   struct sb_error *err)
@@ -309,7 +310,7 @@ static enum sb_code compare_shard(struct sb_verify_state *state, uint32_t shard,
     return code;
 }
 
-/* ?1 the shard, then what stat says; each statement takes what it names. */
+/* ?1 is the shard, the others are the fields of `row`; a statement need not use them all. */
 static enum sb_code run_for_shard(struct sb_verify_state *state, const char *sql, uint32_t shard,
                                   const struct shard_row *row, struct sb_error *err)
 {

@@ -29,10 +29,10 @@ struct check {
     const struct sb_verify_options *options;
     const struct sb_verify_events *events;
     struct sb_verify_result *result;
-    struct placed *row; /* arrays of one item that hold something */
+    struct placed *row; /* nonempty arrays of one item */
     size_t row_count;
-    int64_t last_end;  /* of what came so far, while it is in the order of the file */
-    bool out_of_order; /* it is not */
+    int64_t last_end;  /* of the extents so far, while they are in the order of the file */
+    bool out_of_order; /* they are not */
 };
 
 static void report(const struct check *check, enum sb_remedy remedy, const char *kind,
@@ -57,7 +57,7 @@ static void report(const struct check *check, enum sb_remedy remedy, const char 
     free(path);
 }
 
-/* SB_DAMAGED: it is bad, and that was said. */
+/* SB_DAMAGED: it is bad, which was reported. */
 static enum sb_code place(const struct check *check, int64_t item, uint32_t array,
                           struct placed *out, struct sb_error *err)
 {
@@ -89,7 +89,7 @@ static int compare_places(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Extents of most files follow each other, but for the order of arrays within an item. */
+/* In most files the items' extents follow each other, with the arrays of an item in any order. */
 static void follow(struct check *check)
 {
     qsort(check->row, check->row_count, sizeof(*check->row), compare_places);
@@ -139,7 +139,7 @@ static enum sb_code check_items(struct check *check, struct sb_error *err)
     return code;
 }
 
-/* Of a file whose extents do not follow each other. */
+/* For a file whose extents do not follow each other */
 
 static enum sb_code sort_item(const struct check *check, int64_t item, sqlite3_stmt *insert,
                               struct sb_error *err)
@@ -188,7 +188,7 @@ static void report_overlap(const struct check *check, const struct placed *which
     free(text);
 }
 
-/* Each is held against the one before it that ends last. */
+/* Compares each extent with the one that ends last among those before it. */
 static enum sb_code compare_sorted(const struct check *check, sqlite3_stmt *select,
                                    struct sb_error *err)
 {
@@ -293,7 +293,7 @@ static enum sb_code check_opened(struct check *check, struct sb_verify_syrah_res
     return code;
 }
 
-/* It is a Syrah file, if a damaged one, where it begins as one. */
+/* A file that begins as a Syrah file is one, even if it is damaged. */
 static bool begins_as_one(const struct sb_file *file)
 {
     unsigned char head[SB_SYRAH_HEADER];

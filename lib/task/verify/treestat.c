@@ -198,7 +198,7 @@ static enum sb_code take_waiting(struct sb_treestat *tree, const char *path, siz
     return SB_OK;
 }
 
-/* Before every row but the root's. */
+/* Called before every row but the root's. */
 static enum sb_code advance(struct sb_treestat *tree, const char *path, size_t path_size,
                             struct sb_error *err)
 {

@@ -14,17 +14,18 @@ struct reading {
     bool skipped; /* a part of it has not arrived */
 };
 
-/* Those that are read but for their results are as many as files fit between two threads: a ring,
- * which grows. */
+/* Units whose results are pending are in a ring, which grows: as many as have files in the
+ * pipeline.
+ */
 struct sb_verify_units {
     struct verify *verify;
     struct sb_verify_plan *plan;
-    struct sb_cursor *cursor; /* over the unit that came last */
+    struct sb_cursor *cursor; /* over the last unit */
     struct reading *ring;
     size_t capacity;     /* a power of two */
     int64_t first, end;  /* units in it, counted from 0 */
     int64_t watched;     /* -1: none */
-    enum sb_code failed; /* to remember: from then on nothing is */
+    enum sb_code failed; /* to write the state: nothing is written afterwards */
     struct sb_error failure;
 };
 
@@ -144,7 +145,7 @@ int64_t sb_verify_units_current(const struct sb_verify_units *units)
     return units->end - 1;
 }
 
-/* A state that cannot be written is no reason to read no further. */
+/* If the state cannot be written, reading goes on. */
 static void note_failure(struct sb_verify_units *units, enum sb_code code,
                          const struct sb_error *err)
 {

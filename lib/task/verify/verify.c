@@ -159,7 +159,7 @@ static enum sb_code preflight(struct verify *verify, struct sb_error *err)
     return code;
 }
 
-/* What is chosen, of what is there; an index that ends early is a defect. */
+/* Plans what is read of the chosen files; an index that ends early is a defect. */
 static enum sb_code plan_data(struct verify *verify, struct sb_error *err)
 {
     const struct sb_verify_choice *choice = &verify->options->choice;
