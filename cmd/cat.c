@@ -248,7 +248,7 @@ static enum sb_code refuse_in_sequence(const struct sb_store *store, const char 
                    sb_store_name(store), option);
 }
 
-/* What has to be known where bytes are, or how many, before they come. */
+/* Options that need to know the place or the size of bytes before they come. */
 static const char *clash_with_sequence(const struct settings *settings)
 {
     if (settings->framing == SB_FRAMING_BATCH)
@@ -258,7 +258,7 @@ static const char *clash_with_sequence(const struct settings *settings)
     return settings->order == ORDER_ADDRESS ? "--order=address" : NULL;
 }
 
-/* Is nothing named, and everything meant? */
+/* Are all names requested, because none is given? */
 static bool names_all(const struct given_names *names)
 {
     return names->operands == names->end && !names->list;
@@ -290,7 +290,7 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
         code = sb_fetch_stream(source, names_all(names) ? NULL : &requested, &wanted, &output,
                                &message_notify, &counts, err);
     sb_source_free(source);
-    /* What comes in sequence cannot be read beyond its damage. */
+    /* A sequence cannot be read past its damage. */
     if (code == SB_DAMAGED)
         err->code = SB_FORMAT;
     return code ? err->code : SB_OK;
@@ -339,7 +339,7 @@ static enum sb_code fetch(const struct settings *settings, struct sb_store *stor
     return code;
 }
 
-/* Numbers from the beginning onwards are known as they come. */
+/* In sequence, only samples by numbers from the beginning can be found. */
 static enum sb_code fetch_neighbours(const struct settings *settings,
                                      const struct cat_request *request, struct sb_error *err)
 {

@@ -193,11 +193,11 @@ static void note_stored(const struct convert_settings *settings,
                      settings->output, counts->files, size, counts->dirs);
 }
 
-/* What is in the output, of a run that was not in vain. */
+/* Prints what the output holds after a successful run. */
 static void convert_note_counts(const struct convert_settings *settings,
                                 const struct sb_sink_counts *counts)
 {
-    /* A tar may hold a name twice for good reasons; here names have become the same on the way. */
+    /* A tar may hold a name twice on purpose; here options have made names the same. */
     bool names_change = settings->strip > 0 || settings->decompress;
 
     note_stored(settings, counts);
@@ -210,7 +210,7 @@ static void convert_note_counts(const struct convert_settings *settings,
                      settings->output, counts->unchecked);
 }
 
-/* The last line on stderr: what failed, as code and err have it, or that not all was done. */
+/* The last line on stderr: the error, or that not everything was done. */
 static void convert_conclude(const struct convert_settings *settings,
                              const struct sb_convert_result *result, enum sb_code code,
                              const struct sb_error *err)
@@ -405,7 +405,7 @@ static int make_index(const struct convert_settings *settings)
     return message_status();
 }
 
-/* What a part writes is called as its own. */
+/* The names of a part's files. */
 struct part_names {
     struct sb_buf output, keys, report;
 };

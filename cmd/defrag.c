@@ -1,5 +1,5 @@
 /*
- * shardbox defrag: give back the space of files that were removed.
+ * shardbox defrag: frees the space of files that were removed.
  */
 #include "task/change/defrag.h"
 #include "core/buf.h"

@@ -302,7 +302,7 @@ static void report_difference(void *context, const struct sb_difference *differe
         print_line(report, difference);
 }
 
-/* Counts what could not be compared; a PATH that is nowhere holds nothing to compare. */
+/* Counts what could not be compared, but not a PATH that is on neither side. */
 static void notify(void *context, enum sb_level level, const char *kind, const char *subject,
                    const char *text)
 {

@@ -94,7 +94,7 @@ struct usage {
     struct json line;
 };
 
-/* ncdu takes names as bytes: what is not UTF-8 stands there as it is. */
+/* ncdu takes names as bytes: those that are not UTF-8 are written unchanged. */
 static void write_name(const char *name, size_t size)
 {
     size_t i, done = 0;
@@ -113,7 +113,7 @@ static void write_name(const char *name, size_t size)
     output_char('"');
 }
 
-/* The members behind the name; these ncdu uses under -e. */
+/* The members after the name; ncdu uses these under -e. */
 static void write_metadata(const struct sb_entry *entry)
 {
     if (entry->type != SB_DIR)

@@ -176,8 +176,8 @@ static int dispatch(int argc, char **argv)
 }
 
 /*
- * A descriptor that we open must not become 0, 1 or 2. What stands in for a closed one refuses, so
- * that data written to a closed stdout are not lost in silence.
+ * A descriptor that we open must not become 0, 1 or 2. The substitute for a closed one refuses
+ * writes, so that data for a closed stdout are not lost in silence.
  */
 static bool fill_standard_descriptors(void)
 {

@@ -1,5 +1,5 @@
 /*
- * shardbox mv: files and directories of an archive get other names.
+ * shardbox mv: renames files and directories of an archive.
  */
 #include "open/opening.h"
 #include "task/change/move.h"

@@ -1,5 +1,5 @@
 /*
- * shardbox rm: files and directories go out of an archive's index.
+ * shardbox rm: removes files and directories from an archive's index.
  */
 #include "open/opening.h"
 #include "task/change/remove.h"

@@ -70,7 +70,7 @@ static void summarize(const struct in_place *wanted, const struct sb_reshard_cou
                      size);
 }
 
-/* Prints what comes of it. */
+/* Reshards the archive, and prints the result. */
 static void split_in_place(const struct in_place *wanted)
 {
     struct sb_reshard_options options = {
@@ -205,7 +205,7 @@ static struct sb_container_type output_type(const struct split_settings *setting
     return type;
 }
 
-/* Are records moved, and no files named? */
+/* Are records moved, rather than files by name? */
 static bool moves_records(const struct split_settings *settings, enum sb_container_kind to)
 {
     bool by_number = settings->parts > 0 || settings->size > 0 || settings->records.count > 0;
@@ -282,7 +282,7 @@ static void lose(void *context, const char *name, unsigned properties)
     report_lost(&run->report, name, properties);
 }
 
-/* Parts are read one after the other: bytes that come in sequence are there only once. */
+/* Parts are read one after the other, but a container in sequence can be read only once. */
 static enum sb_code open_whole(struct sb_store **out, struct sb_split_options *split,
                                const struct split_settings *settings,
                                const struct sb_convert_records *records, struct sb_error *err)
@@ -336,7 +336,7 @@ static enum sb_existing existing_of(const struct split_settings *settings)
     return settings->force ? SB_EXISTING_REPLACE : (enum sb_existing)settings->existing;
 }
 
-/* Bags that become bags: no record is named, and frames are moved as they are. */
+/* Bags that become bags: records get no names, and frames are moved unchanged. */
 static enum sb_code split_records(struct run *run, const struct sb_convert_records *records,
                                   struct sb_split_result *result, struct sb_error *err)
 {

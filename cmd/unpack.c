@@ -199,12 +199,12 @@ static void summarize(const struct work *work)
                         problems->count);
 }
 
-/* What ended the run. */
+/* Reports the error that ended the run. */
 static void complain(const struct work *work, struct sb_error *err)
 {
     bool resumable = err->code != SB_DAMAGED && err->code != SB_LIMIT && err->code != SB_CHANGED;
 
-    /* What is no archive cannot be read beyond its damage. */
+    /* A container other than an archive cannot be read past its damage. */
     if (err->code == SB_DAMAGED && work->store && !sb_store_archive(work->store))
         err->code = SB_FORMAT;
     message_failure(err);

@@ -1,5 +1,5 @@
 /*
- * shardbox upgrade: bring an archive's index to the present schema, and put it right.
+ * shardbox upgrade: converts an archive's index to the current schema, and repairs it.
  */
 #include "task/change/upgrade.h"
 #include "core/io.h"

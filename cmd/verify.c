@@ -133,7 +133,7 @@ static enum sb_code verify_items(struct verify_run *run, struct sb_store *store,
     return code;
 }
 
-/* What keeps the index from being read, or from being read on, is a defect like those in it. */
+/* An error that keeps the index, or the rest of it, from being read is a defect too. */
 static void add_damage(struct verify_run *run, const struct sb_error *err)
 {
     struct sb_defect defect = {.kind = "integrity", .shard = -1, .offset = -1, .text = err->text};
@@ -243,7 +243,7 @@ static enum sb_code verify_bag(struct verify_run *run, struct sb_store *store, s
     return verify_records(run, store, options_of(run).threads, err);
 }
 
-/* Neither reads bytes as the index has them in order. */
+/* --quick and names exclude a choice, which reads files in the order of their bytes. */
 static enum sb_code choose(struct verify_run *run, struct sb_error *err)
 {
     const char *given = verify_choice_given(&run->settings->choice);
@@ -275,7 +275,7 @@ static enum sb_code refuse_choice(const struct verify_run *run, struct sb_error 
         run->path, given);
 }
 
-/* What is read from its beginning to its end. */
+/* A container that is read from its beginning to its end. */
 static enum sb_code verify_whole(struct verify_run *run, struct sb_store *store,
                                  struct sb_error *err)
 {
@@ -328,7 +328,7 @@ static enum sb_code verify_store(struct verify_run *run, struct sb_store *store,
     return run->rows == SB_CAN_BAGS ? verify_bag(run, store, err) : verify_whole(run, store, err);
 }
 
-/* An index that cannot be opened for damage is an archive's. */
+/* A file that cannot be opened because of damage is an archive's index. */
 static enum sb_code verify_unopened(struct verify_run *run, struct sb_error *err)
 {
     struct sb_error damage = *err;

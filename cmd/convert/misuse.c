@@ -57,7 +57,7 @@ static const char *misused_operands(const struct convert_settings *settings)
     return NULL;
 }
 
-/* What commits as it goes, and what cannot. */
+/* Misuse of --checkpoint and --resume. */
 static const char *misused_checkpoints(const struct convert_settings *settings)
 {
     if (!settings->checkpoint && !settings->resume)
@@ -73,7 +73,7 @@ static const char *misused_checkpoints(const struct convert_settings *settings)
     return NULL;
 }
 
-/* Options that mean nothing for this output: each with what an output must be for it. */
+/* Options that need another kind of output, each with the kinds that it is for. */
 static const char *misused_for_output(const struct convert_settings *settings)
 {
     const struct {
@@ -136,7 +136,7 @@ static bool compresses(const struct convert_settings *settings)
            (takes & SB_TO_MEMBERS && settings->method != METHOD_STORE);
 }
 
-/* Options that would have no effect, or not together. */
+/* Options that would have no effect, or exclude each other. */
 static const char *misused_options(const struct convert_settings *settings)
 {
     if (settings->level && !compresses(settings))

@@ -39,7 +39,7 @@ static bool holds_bags(const char *path)
     return sb_store_abilities(path, (struct sb_container_type){0}) & SB_CAN_BAGS;
 }
 
-/* Names may be read from a bag whatever INPUTs are. */
+/* Names may be read from a bag for any kind of INPUT. */
 static bool reads_bag(const struct record_settings *settings, const struct record_use *use)
 {
     bool found = sb_container_can(use->from.kind) & SB_CAN_RECORDS || settings->keys;
@@ -90,7 +90,7 @@ const char *misused_records(const struct record_settings *settings, const struct
     return wrong ? wrong : misused_training(settings, use);
 }
 
-/* Options of INPUTs, which those without from- are where no bag is written. */
+/* Options of INPUTs; those without from- are too, if no bag is written. */
 static struct bag_words words_of_inputs(const struct record_settings *settings, bool to_bag)
 {
     struct bag_words words = settings->from_bag;
@@ -105,7 +105,7 @@ static struct bag_words words_of_inputs(const struct record_settings *settings, 
     return words;
 }
 
-/* A suffix that --to overrules says nothing of compression. */
+/* If --to overrules a suffix, the suffix does not decide about compression. */
 static enum sb_compression compression_of(const struct record_settings *settings,
                                           const struct record_use *use)
 {

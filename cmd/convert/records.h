@@ -35,7 +35,7 @@ struct record_settings {
         OPTION_CHOICE(0, "from-layout", settings, field.from_bag.layout, "HOW", layout_words,      \
                       "how records lie in their shards")
 
-/* All the others. */
+/* All the other options of records. */
 #define OPTIONS_OF_RECORDS(settings, field)                                                        \
     OPTIONS_OF_BAGS(settings, field), OPTION_GROUP("Records"),                                     \
         OPTION_CHOICE(0, "frame", settings, field.framing, "HOW", sb_framing_words,                \
@@ -82,7 +82,7 @@ const char *misused_bag_words(const struct record_settings *settings, bool from_
 /* What is wrong with them, or NULL. */
 const char *misused_records(const struct record_settings *settings, const struct record_use *use);
 
-/* What they come to. */
+/* The result of these options. */
 struct records {
     struct chosen_records chosen;
     struct sb_bag_options read;       /* with a dictionary of its own */

@@ -84,7 +84,7 @@ void report_event(void *context, enum sb_level level, const char *kind, const ch
         report_problem(report, kind, subject, text);
 }
 
-/* What nearly every member has: that a zip has no nanoseconds is no news. */
+/* Properties that nearly every member has: everybody knows that a zip has no nanoseconds. */
 #define ORDINARY (SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME | SB_KEEPS_NANOSECONDS)
 
 static void summarize(const struct report *report, unsigned properties, const char *output,

@@ -24,7 +24,7 @@ struct report {
 enum sb_code report_begin(struct report *report, const char *path, char *const *inputs,
                           size_t count, const char *output, struct sb_error *err) SB_CHECKED;
 
-/* The same of a conversion, whose options get what they call. */
+/* The same for a conversion: sets the callbacks in its options. */
 enum sb_code report_open(struct report *report, const char *path, struct sb_convert_options *wanted,
                          struct sb_error *err) SB_CHECKED;
 void report_release(struct report *report);
@@ -40,11 +40,11 @@ void report_event(void *context, enum sb_level level, const char *kind, const ch
 
 /*
  * "OUTPUT: hard links of 3 members are not held by a KIND; --report=FILE lists them", as a warning,
- * if anything was lost; of owners and nanoseconds, which nearly all have, under --verbose only.
+ * if anything was lost; for owners and nanoseconds, which nearly all have, under --verbose only.
  */
 void report_summary(const struct report *report, const char *output, const char *kind);
 
-/* Puts the whole report in its place; says so where it cannot. */
+/* Puts the complete report in its place; prints an error if it cannot. */
 void report_finish(struct report *report);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What the options of convert say, and whether they go together.
+ * The options of convert, and whether they exclude each other.
  */
 #ifndef SB_CMD_CONVERT_SETTINGS_H
 #define SB_CMD_CONVERT_SETTINGS_H

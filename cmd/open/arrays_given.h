@@ -13,8 +13,8 @@
 
 bool array_is_given(void *settings, const char *value);
 
-/* Those of the options parsed last: as many as it returns; *names is the caller's to free, and NULL
- * where there are none. */
+/* The arrays named by the options parsed last; returns their number. The caller frees *names, which
+ * is NULL if there are none. */
 size_t arrays_given(const char ***names);
 
 /* Says so when one of --array, --npy and --raw was given, which path, no Syrah file and no cache,

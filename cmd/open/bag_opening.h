@@ -25,18 +25,18 @@ extern const char *const layout_words[];      /* concatenated, interleaved */
         OPTION_CHOICE(0, "layout", settings, field.layout, "HOW", layout_words,                    \
                       "how records lie in several shards")
 
-/* from: what --from says: "bagz" that files of no such suffix are compressed. Reads the dictionary,
- * which is the caller's to free. */
+/* from: the value of --from; "bagz" means that files without such a suffix are compressed. Reads
+ * the dictionary, which the caller frees. */
 enum sb_code bag_options_of(const struct bag_words *words, struct sb_container_type from,
                             struct sb_bag_options *out, struct sb_error *err) SB_CHECKED;
 
 /*
- * Is path to be read as bags? --from says so; or, without it: a regular file called *.bag or
- * *.bagz, or no file at all, but the spec of some. "-" only with --from.
+ * Is path read as bags? If --from says so; without it, if it is a regular file called *.bag or
+ * *.bagz, or not a file, but a spec of bags. "-" only with --from.
  */
 bool is_bag(const char *path, const struct opening *opening);
 
-/* The same, opened; what it has to say is printed. "-" and what else is a pipe is spooled. */
+/* The same, and opens it; prints what it reports. "-" and other pipes are spooled. */
 enum sb_code open_bag(struct sb_bag **out, const char *path, const struct sb_bag_options *options,
                       struct sb_error *err) SB_CHECKED;
 

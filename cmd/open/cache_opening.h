@@ -8,11 +8,11 @@
 #include "store/cache/cache.h"
 #include "store/table.h"
 
-/* Is it no cache itself, but a directory that has some? */
+/* Is it a directory of caches, and not itself one? */
 bool holds_caches(const struct sb_store *store);
 
-/* Opens each cache in the directory and gives it to `take`, by its path and its name in there.
- * What is wrong with one is printed, and the others follow, unless it ends the work. */
+/* Opens each cache in the directory and passes it to `take`, with its path and its name. An error
+ * of one is printed, and the others follow, unless it ends the work. */
 typedef enum sb_code take_cache(void *context, struct sb_table *table, const char *path,
                                 const char *name, struct sb_error *err);
 enum sb_code each_cache(const char *path, take_cache *take, void *context,

@@ -32,7 +32,7 @@ enum sb_code chosen_rows_open(struct chosen_rows *out, const struct sb_table *ta
                               struct sb_error *err) SB_CHECKED;
 void chosen_rows_close(struct chosen_rows *rows);
 
-/* What they come to: the first names are waited for. It lives as long as rows. */
+/* The chosen rows; waits for the first names. It lives as long as rows. */
 enum sb_code chosen_rows_feed(struct chosen_rows *rows, struct sb_table *table,
                               struct sb_cell_feed *out, struct sb_error *err) SB_CHECKED;
 

@@ -58,7 +58,7 @@ static bool ready_of_all(const struct given_names *given)
     return given->operands < given->end || !given->list || sb_list_ready(given->list);
 }
 
-/* A name of another share that is there says nothing of when the next one comes. */
+/* Skips names of other shares: that one is available does not mean that the next one is. */
 static bool ready(void *context)
 {
     struct given_names *given = context;
@@ -67,7 +67,7 @@ static bool ready(void *context)
     size_t size;
 
     while (is_others(given) && ready_of_all(given)) {
-        /* What is wrong here is so for the next call, too. */
+        /* The next call will return this error, too. */
         if (next_of_all(given, &name, &size, &ignored)) {
             given->number--;
             return true;

@@ -1,6 +1,6 @@
 /*
- * Opening an archive, or any other container, for a command that looks at it, with the words that
- * go with it.
+ * Opening an archive, or any other container, for a command that reads it, with its options and
+ * messages.
  */
 #ifndef SB_CMD_OPEN_OPENING_H
 #define SB_CMD_OPEN_OPENING_H
@@ -48,7 +48,7 @@ bool parse_iconv(void *settings, const char *value);
 #define OPTION_MAX_SIZE(s)                                                                         \
     OPTION_SIZE(0, "max-size", s, max_size, "SIZE", "give up when more than SIZE bytes come out")
 
-/* The container at a path, read as the opening says; what it has to say is printed. */
+/* Opens the container at a path, as the opening says; prints what it reports. */
 enum sb_code open_store(struct sb_store **out, const char *path, const struct opening *opening,
                         struct sb_error *err) SB_CHECKED;
 
@@ -63,7 +63,7 @@ enum sb_code open_store_with(struct sb_store **out, const char *path, const stru
 enum sb_code open_catalog(struct sb_store **out, struct sb_archive **archive, const char *path,
                           const struct opening *opening, struct sb_error *err) SB_CHECKED;
 
-/* The same of a store that is open, */
+/* The same for an open store, */
 enum sb_code catalog_whole(struct sb_store *store, struct sb_archive **archive,
                            const struct opening *opening, struct sb_error *err) SB_CHECKED;
 
@@ -83,7 +83,7 @@ enum sb_code open_table(struct sb_store *store, struct sb_table **out, bool samp
  */
 void explain_failure(const char *path, struct sb_error *err);
 
-/* SB_INVALID for what is not an archive: it has no such thing as `what` ("shards"). */
+/* SB_INVALID for a container that is not an archive: it has no `what` ("shards"). */
 enum sb_code need_shards(const struct sb_archive *archive, const char *what,
                          struct sb_error *err) SB_CHECKED;
 
@@ -100,8 +100,8 @@ void leave_out(struct left_out *left_out, const struct sb_entry *entry);
 void complain_of_left_out(struct left_out *left_out); /* and releases it */
 
 /*
- * Where a link points: its bytes. False, with *out empty, where they cannot be had: the shard is
- * not there, they are damaged, or more than any target has.
+ * The target of a link. False, with *out empty, if it cannot be read: the shard is missing, the
+ * bytes are damaged, or more than any target has.
  */
 bool read_target(struct sb_content *content, const struct sb_entry *entry, struct sb_buf *out);
 

@@ -37,8 +37,8 @@ struct given_keys {
 /* What the options parsed last say. */
 void given_keys_begin(struct given_keys *keys);
 
-/* As names: keys of the options, then operands, then what is in files_from (NULL: nothing), whose
- * lines end in `end`. To be closed whatever is returned. */
+/* The names to look for: keys of the options, then operands, then lines of files_from (NULL: none),
+ * which end in `end`. Must be closed whatever it returns. */
 enum sb_code given_keys_open(struct given_keys *keys, char *const *operands, size_t count,
                              const char *files_from, char end, struct sb_error *err) SB_CHECKED;
 void given_keys_close(struct given_keys *keys);

@@ -1,5 +1,5 @@
 /*
- * What the options of split say, and whether they go together.
+ * The options of split, and whether they exclude each other.
  */
 #ifndef SB_CMD_SPLIT_SETTINGS_H
 #define SB_CMD_SPLIT_SETTINGS_H
@@ -37,7 +37,7 @@ struct split_settings {
     struct sb_container_type output_type;
 };
 
-/* Is the archive itself to have other shards? */
+/* Does the archive itself get other shards? */
 bool splits_in_place(const struct split_settings *settings);
 
 /* What is wrong with them, or NULL. */

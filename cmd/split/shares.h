@@ -14,7 +14,7 @@ struct shares {
 
 void shares_release(struct shares *shares);
 
-/* May a part be called so? Its name goes into that of a file. */
+/* May a part have this name? It becomes part of a file's name. */
 bool shares_is_name(const char *name, size_t size);
 
 /* "NAME=NUMBER,NAME=NUMBER"; all numbers so far may add up to 1. False: after a message. */

@@ -11,7 +11,7 @@ const char *const colour_choices[] = {"auto", "always", "never", NULL};
 
 enum kind { FILE_, DIR_, LINK_, EXEC, SETUID, SETGID, STICKY, OTHER_WRITABLE, STICKY_WRITABLE };
 
-/* What GNU ls takes where LS_COLORS says nothing. */
+/* The defaults of GNU ls for what LS_COLORS does not set. */
 static struct {
     char key[3];
     const char *sequence; /* without "\033[" and "m" */

@@ -18,7 +18,7 @@ void completions_fish(void);
 
 /*
  * What the operands are, in words that all three scripts use: archive, path (inside that archive),
- * file, directory, any, none. Of an option's value, the first is meant.
+ * file, directory, any, none. The value of an option is like the first operand.
  */
 struct completion_kinds {
     const char *first;

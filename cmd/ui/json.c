@@ -148,7 +148,7 @@ static void note(struct json *line, enum sb_code code)
     line->failed = line->failed || code != SB_OK;
 }
 
-/* What stands before a value: a comma, where another one came before, and the key. */
+/* What comes before a value: a comma, unless it is the first, and the key. */
 static void add_key(struct json *line, const char *key, const char *suffix)
 {
     char last = line->text.size > 0 ? line->text.data[line->text.size - 1] : '{';

@@ -155,7 +155,7 @@ static void write_row(size_t row, size_t rows)
     output_char('\n');
 }
 
-/* Writes what waits. */
+/* Writes pending names. */
 static void columns_end(void)
 {
     size_t rows, row;
@@ -244,7 +244,7 @@ static char *two_digits(char *at, int value, char fill)
     return at + 2;
 }
 
-/* "Nov 21 08:30", or "Nov 21  2024" for what is older than half a year or still to come. */
+/* "Nov 21 08:30", or "Nov 21  2024" for times more than half a year ago or in the future. */
 static void add_time(const struct sb_entry *entry)
 {
     static int64_t now;

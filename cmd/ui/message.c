@@ -204,7 +204,7 @@ int message_failure(const struct sb_error *err)
     if (err->code == SB_SYSTEM && err->sys_errno == EPIPE) {
         message_raise(STATUS_PIPE);
     } else if (err->code == SB_INTERRUPT) {
-        /* The work ends because of it, and then the output that it left: one thing to say. */
+        /* The work and then its output may both end because of one signal: print this once. */
         if (!interrupt_is_said)
             message_error("interrupted");
         interrupt_is_said = true;
@@ -260,7 +260,7 @@ static bool progress_is_shown(void)
     return progress.shown;
 }
 
-/* "DONE of TOTAL, PERCENT%, FILES files, RATE/s, M:SS left", without what is not known. */
+/* "DONE of TOTAL, PERCENT%, FILES files, RATE/s, M:SS left", without unknown parts. */
 static void show_progress(int64_t time)
 {
     char line[256], done[SB_HUMAN_SIZE], total[SB_HUMAN_SIZE], rate[SB_HUMAN_SIZE];

@@ -44,8 +44,8 @@ void message_plain(const char *text);
  */
 int message_failure(const struct sb_error *err);
 
-/* An sb_notify that prints "subject: text" at its level; of what a dry run would change (kinds that
- * begin with "would-") just the subject, to stdout. */
+/* An sb_notify that prints "subject: text" at its level. For a change that a dry run would make (a
+ * kind that begins with "would-") it prints just the subject, to stdout. */
 extern const struct sb_notify message_notify;
 
 int message_status(void);
@@ -56,8 +56,8 @@ void message_raise(int status);
 
 /*
  * Progress, on a terminal or under --progress: a line at most four times a second, with rate and,
- * where total > 0, percent and time left. done and total are bytes; files may be 0. End clears it,
- * or prints how far it got where that is no terminal; hide clears it until the next update.
+ * if total > 0, percent and time left. done and total are bytes; files may be 0. End clears it, or
+ * prints its last state if stderr is no terminal; hide clears it until the next update.
  */
 void message_progress_update(int64_t done, int64_t total, int64_t files);
 
@@ -71,14 +71,14 @@ void message_progress_hide(void);
 void message_progress_end(void);
 
 /*
- * Flushes stdout and checks it: an error (but EPIPE, which is silent) is message_error. For the
- * dispatcher's end, and for commands that must know earlier. A write to stdout that failed with
+ * Flushes stdout and checks it: message_error prints an error, except EPIPE, which is silent. For
+ * the dispatcher's end, and for commands that must know earlier. A write to stdout that failed with
  * EPIPE ends the program quietly with 141.
  */
 void message_close_stdout(void);
 
-/* From here on an exit that is not message_leave's has the status of an error: libarchive ends the
- * program by itself, with 1, where memory runs out. */
+/* After this call an exit other than message_leave's has the status of an error: libarchive ends
+ * the program by itself, with 1, if memory runs out. */
 void message_guard_exit(void);
 
 /* Ends the program with the status, or by the signal that interrupted it. */

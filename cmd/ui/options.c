@@ -189,7 +189,7 @@ static bool store(const struct option *option, void *settings, const char *value
     return false;
 }
 
-/* What getopt_long needs, made from the table; it is always told to keep the order of operands. */
+/* What getopt_long needs, made from the table; it always keeps the order of operands. */
 struct parser {
     struct option list[OPTIONS_MAX];
     struct getopt_option names[OPTIONS_MAX + 1];
@@ -205,7 +205,7 @@ static void build(struct parser *parser, const struct command *command)
     parser->command = command;
     parser->count = options_list(command, parser->list);
     *letter++ = '-';
-    *letter++ = ':'; /* tells a missing value from an unknown option */
+    *letter++ = ':'; /* distinguishes a missing value from an unknown option */
     for (size_t i = 0; i < parser->count; i++) {
         const struct option *option = &parser->list[i];
 
@@ -305,7 +305,7 @@ const char *options_given_of(const char *const *names)
     return NULL;
 }
 
-/* A number below zero behind the first operand, which is an operand too ("cat data.bagz -3"). */
+/* A number below zero after the first operand, which is an operand too ("cat data.bagz -3"). */
 static bool is_negative_number(const struct parser *parser, const char *word)
 {
     return word[0] == '-' && word[1] >= '0' && word[1] <= '9' && !find(parser, word[1]);

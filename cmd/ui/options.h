@@ -13,7 +13,7 @@
  * shows them; those of OPTION_MORE are for --help-all only. A group may begin more than once, and
  * an OPTIONS_ macro may begin one. After the first operand a word that begins with '-' and a digit
  * is an operand, a number below zero, unless that digit is an option's letter. -h and --help print
- * help to stdout; where a command has -h of its own it means help only when it stands alone. Common
+ * help to stdout; if a command has -h of its own, it means help only as the sole argument. Common
  * to all: --help, --help-all, -q, -v, --progress, --no-progress (message.h holds their effect).
  */
 #ifndef SB_CMD_UI_OPTIONS_H

@@ -64,7 +64,7 @@ void output_need(enum sb_code code)
         output_check(ENOMEM);
 }
 
-/* Goes back to the caller only when everything was written. */
+/* Returns only after everything was written. */
 static void write_out(const char *data, size_t size)
 {
     struct sb_error err;

@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 /*
- * Buffered (64 KiB) writes to stdout. When one fails, or SIGINT or SIGTERM came, they end the
- * program as message_leave does: with the message, status 2; without one, 141, for EPIPE. So a
- * command has no temporary files while it writes with these. Main thread only.
+ * Buffered (64 KiB) writes to stdout. If one fails, or after SIGINT or SIGTERM, they end the
+ * program as message_leave does: with a message and status 2, but for EPIPE with 141 and without
+ * one. So a command must not have temporary files while it writes with these. Main thread only.
  */
 void output_bytes(const void *data, size_t size);
 void output_text(const char *text);
@@ -25,7 +25,7 @@ void output_flush(void);
 /* Ends the program in the same way when error_number is not 0. */
 void output_check(int error_number);
 
-/* And where there was no memory for what is to be printed. */
+/* Likewise if there was no memory for the output. */
 void output_need(enum sb_code code);
 
 /* Writes to stdout past that buffer, which must be empty, with progress: for large pieces. As
@@ -33,7 +33,8 @@ void output_need(enum sb_code code);
 enum sb_code output_directly(void *context, const void *data, size_t size,
                              struct sb_error *err) SB_CHECKED;
 
-/* Then no more than so many bytes of a container, else SB_LIMIT, which names --max-size; 0: any. */
+/* Limits output_directly to so many bytes of a container, then SB_LIMIT, which names --max-size; 0:
+ * no limit. */
 void output_allow(int64_t size);
 
 bool output_is_terminal(void);

@@ -1,5 +1,5 @@
 /*
- * Names of users and groups, looked up once each; and what becomes of owners in a directory.
+ * Names of users and groups, looked up once each; and options about owners of unpacked files.
  */
 #ifndef SB_CMD_UI_OWNERS_H
 #define SB_CMD_UI_OWNERS_H

@@ -18,12 +18,12 @@
 #define OPTION_PART(settings, field, help)                                                         \
     OPTION_TEXT(0, "part", settings, field, "I/N", help, OPERAND_NONE)
 
-/* What was said; NULL: the work is not cut. False: after a message. */
+/* Parses the value; NULL: the work is not cut. False: after a message. */
 bool part_parse(const char *text, struct sb_share *out);
 
 /*
- * Replaces out by the name of the output of the part (store/part_name.h), and *path by that; leaves
- * both where nothing is cut. False: after a message.
+ * Sets out to the name of the part's output (store/part_name.h), and *path to its text; changes
+ * neither if the work is not cut. False: after a message.
  */
 bool part_name_output(const char **path, struct sb_share share, bool bag, struct sb_buf *out);
 

@@ -8,8 +8,8 @@
  *     %t time of modification, as ctime     %Tk that time in the form k: @ seconds since 1970,
  *     a b d e H j m M S T Y y + F Z and others of strftime
  *
- * with flags '-' and '0' and a width, and the escapes \n \t \0 \\ \a \b \f \r \v \NNN \c. What is
- * not known shows as "?".
+ * with flags '-' and '0' and a width, and the escapes \n \t \0 \\ \a \b \f \r \v \NNN \c. An
+ * unknown value is shown as "?".
  */
 #ifndef SB_CMD_UI_PRINTF_FORMAT_H
 #define SB_CMD_UI_PRINTF_FORMAT_H
@@ -33,7 +33,7 @@ bool printf_format_needs_rows(const struct printf_format *format);
 /* Does it show a depth? */
 bool printf_format_needs_depth(const struct printf_format *format);
 
-/* Replaces what is in out. */
+/* Replaces the contents of out. */
 void printf_format_apply(const struct printf_format *format, const struct sb_entry *entry,
                          size_t depth, struct sb_content *content, struct sb_buf *out);
 

@@ -1,7 +1,7 @@
 /*
  * The file of --report: JSON Lines, which appear whole once the run has ended.
  *
- * Nothing stops a run whose report cannot be written: that is said at its end. Main thread only.
+ * A run whose report cannot be written goes on, and says so at its end. Main thread only.
  */
 #ifndef SB_CMD_UI_REPORT_FILE_H
 #define SB_CMD_UI_REPORT_FILE_H
@@ -16,7 +16,7 @@ struct sb_outfile;
 /* {0}: there is none. */
 struct report_file {
     struct sb_outfile *file; /* NULL: likewise */
-    struct json line;        /* that is being made: begun by whoever makes it */
+    struct json line;        /* the current one; the caller begins it */
     bool failed;
     struct sb_error failure; /* of the first line that could not be written */
 };
@@ -29,7 +29,7 @@ void report_file_release(struct report_file *report);
 /* Ends the line and writes it. */
 void report_file_line(struct report_file *report);
 
-/* SB_OK: the whole is in its place, or there is none. */
+/* SB_OK: the complete report is in its place, or there is none. */
 enum sb_code report_file_finish(struct report_file *report, struct sb_error *err) SB_CHECKED;
 
 #endif

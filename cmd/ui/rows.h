@@ -17,10 +17,10 @@ struct rows {
 
     /* of rows.c */
     bool right[ROWS_COLUMNS];
-    size_t column;  /* of the row under way */
+    size_t column;  /* of the current row */
     size_t columns; /* of all */
     size_t waiting;
-    struct sb_buf cells; /* of rows that wait */
+    struct sb_buf cells; /* of pending rows */
     struct sb_buf line;
 };
 
@@ -36,7 +36,7 @@ void rows_word(struct rows *rows, const char *word);
 /* Ends the row, with a name after its columns, which may be any bytes; NULL: none. */
 void rows_end(struct rows *rows, const char *name, size_t size);
 
-/* Writes those that wait. */
+/* Writes pending rows. */
 void rows_flush(struct rows *rows);
 
 #endif

@@ -168,7 +168,7 @@ bool parse_place(const char *text, struct place *out)
 
 static bool owns(const struct sb_entry *entry, const struct place *place)
 {
-    /* A file's end does not overflow; that of the place may. */
+    /* The end of a file cannot overflow, but that of the place can. */
     return entry->size > 0 && entry->offset + entry->size > place->offset &&
            (entry->offset <= place->offset || entry->offset - place->offset < place->length);
 }

@@ -1,5 +1,5 @@
 /*
- * ls --shards, --rsync-list and --at: an archive seen from its shards.
+ * ls --shards, --rsync-list and --at: the shards of an archive.
  */
 #ifndef SB_CMD_UI_SHARD_TABLE_H
 #define SB_CMD_UI_SHARD_TABLE_H

@@ -34,7 +34,7 @@ bool parse_time(const char *option, const char *value, bool zero, int64_t *out)
     return false;
 }
 
-/* On a terminal somebody wonders why nothing goes on. */
+/* Somebody at a terminal should know why nothing happens. */
 static void say_waiting(const char *why)
 {
     if (isatty(STDERR_FILENO))

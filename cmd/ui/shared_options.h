@@ -4,8 +4,9 @@
  * kind of container, or with a parser of their own, are declared beside that: open/opening.h,
  * open/bag_opening.h, ui/part.h, ui/bandwidth.h.
  *
- * s is the settings struct, whose field is called as the option where it is not given. Zero is the
- * default of each of them; the fields of choices begin as NOT_GIVEN where that is to be known.
+ * s is the settings struct; unless a macro takes the field, it is called as the option. Zero is the
+ * default of each; the fields of choices begin as NOT_GIVEN if a command must know whether one was
+ * made.
  */
 #ifndef SB_CMD_UI_SHARED_OPTIONS_H
 #define SB_CMD_UI_SHARED_OPTIONS_H
@@ -20,7 +21,7 @@ extern const char *const to_words[];       /* sb_container_named knows them */
 
 /* clang-format off */
 
-/* What is made, and what becomes of what is there. */
+/* What is made, and what happens to existing files. */
 #define OPTION_OUTPUT(s, h) OPTION_TEXT('o', "output", s, output, "OUTPUT", h, OPERAND_FILE)
 #define OPTION_FORCE(s, h) OPTION_FLAG('f', "force", s, force, h)
 #define OPTION_REPLACE(s) OPTION_FORCE(s, "replace OUTPUT if it exists")
@@ -74,8 +75,8 @@ extern const char *const to_words[];       /* sb_container_named knows them */
 /* clang-format on */
 
 /*
- * What is made is the last operand, unless -o has named it (*output, else NULL). Returns how many
- * operands are INPUTs; 0 also where there is no output.
+ * The output is the last operand, unless -o has named it (*output, else NULL). Returns how many
+ * operands are INPUTs; 0 also if there is no output.
  */
 size_t output_operand(const char **output, char *const *operands, int count);
 

@@ -31,7 +31,7 @@ enum sb_code verify_cache_refuse(const struct verify_run *run, struct sb_error *
                    run->path, given);
 }
 
-/* What means nothing here. */
+/* Options that mean nothing for a cache. */
 static enum sb_code check_options(const struct verify_run *run, struct sb_error *err)
 {
     static const char *const of_others[] = {
@@ -92,7 +92,7 @@ static void print_summary(const struct verify_run *run)
                                                        {NULL, 0}});
 }
 
-/* What to do about the defects that are left. */
+/* What to do about the remaining defects. */
 static const char *advice(const struct verify_run *run)
 {
     bool repairable = run->cache.repairable > 0, tried = run->settings->cache.repair;
@@ -233,7 +233,7 @@ static enum sb_code verify_one(void *context, const char *path, const char *name
     one->before = one->run->result.bytes_read;
     code = sb_verify_cache(path, one->options, &events, &one->run->notify, &result, &cache, err);
     add_result(one->run, &result, &cache);
-    /* The others of several are not concerned. */
+    /* An error of one of several caches does not stop the others. */
     if (name && code && (code == SB_FORMAT || code == SB_CHANGED || !sb_ends_work(err))) {
         sb_report(&one->run->notify, SB_PROBLEM, "cache", NULL, "%s", err->text);
         code = SB_OK;

@@ -32,13 +32,13 @@ struct verify_choice_settings {
         OPTION_TEXT(0, "max-age", settings, field.max_age, "TIME",                                 \
                     "leave out what --state has sound since (30d)", OPERAND_NONE)
 
-/* What they say, to be used as long as the settings are; SB_INVALID for what cannot be, or not
- * together. */
+/* What they say; it lives as long as the settings. SB_INVALID for impossible values, and for
+ * options that exclude each other. */
 enum sb_code verify_choice_of(const struct verify_choice_settings *settings,
                               struct sb_verify_choice *out, struct sb_error *err) SB_CHECKED;
 
-/* One that was given, without "--"; NULL: none was. The other: of those that a bag does not have.
- */
+/* An option that was given, without "--"; NULL: none was. The other: an option that a bag does not
+ * have. */
 const char *verify_choice_given(const struct verify_choice_settings *settings);
 const char *verify_choice_not_of_bags(const struct verify_choice_settings *settings,
                                       const struct sb_verify_choice *choice);

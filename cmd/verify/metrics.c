@@ -134,7 +134,7 @@ enum sb_code verify_metrics_check(const char *file, const char *archive, struct 
 
     if (code)
         return code;
-    /* That it cannot be written had better be known before hours of reading. */
+    /* Checks that it can be written before hours of reading. */
     code = sb_outfile_open(&out, &options, err);
     if (!code)
         sb_outfile_free(out);

@@ -1,5 +1,5 @@
 /*
- * verify --prom: what a run came to, for the textfile collector of Prometheus' node_exporter.
+ * verify --prom: the results of a run, for the textfile collector of Prometheus' node_exporter.
  *
  * The exposition format is that of prometheus.io/docs/instrumenting/exposition_formats (text,
  * 0.0.4): a label's value has \\, \" and \n for these three, and is UTF-8. Every metric has the
@@ -20,7 +20,7 @@ struct verify_run;
 enum sb_code verify_metrics_check(const char *file, const char *archive,
                                   struct sb_error *err) SB_CHECKED;
 
-/* Those of a run that has ended. The time of the last success is kept where this was none. */
+/* Writes those of a run that has ended. If it was no success, the time of the last one is kept. */
 enum sb_code verify_metrics_write(const char *file, const struct verify_run *run,
                                   struct sb_error *err) SB_CHECKED;
 

@@ -26,7 +26,7 @@ static const char *plural(int64_t count, const char *many)
     return count == 1 ? "" : many;
 }
 
-/* What to do next, by the gravest thing found. */
+/* What to do next, by the most serious defect. */
 static const char *advice(const struct verify_records_settings *settings,
                           const struct sb_verify_bag_result *result)
 {
@@ -126,7 +126,7 @@ static void print_summary(const struct sb_verify_bag_result *result)
                                                        {NULL, 0}});
 }
 
-/* A record is a file to what is said of any container. */
+/* Sets the counts that all containers have; records count as files. */
 static void note_result(struct verify_run *run)
 {
     const struct sb_verify_bag_result *bag = &run->bag;
@@ -161,7 +161,7 @@ static enum sb_code verify_bags(struct verify_run *run, const char *spec,
     return code;
 }
 
-/* What comes through no path of its own, as a file that has one; *out NULL: the spec does. */
+/* Gives a stream, which has no path, the path of a file in /proc; *out NULL: the spec has one. */
 static enum sb_code spool(struct sb_store *store, struct sb_file **out, char *path,
                           size_t path_size, struct sb_error *err)
 {

@@ -51,7 +51,7 @@ enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
                                  err);
 }
 
-/* Where the copy has none of the names, they may begin elsewhere in it. */
+/* If the copy has none of the names, they may have another prefix there. */
 static const char *hint(const struct verify_run *run)
 {
     const struct sb_restore_result *restored = &run->restored;

@@ -1,5 +1,5 @@
 /*
- * verify --report: all that a run has to say, as JSON Lines, for a program that reads it later.
+ * verify --report: all that a run reports, as JSON Lines, for a program that reads it later.
  *
  * First {"kind":"start"}, then a line for each defect, as --json has it, and for each note, warning
  * and problem, at last {"kind":"summary"}. The file appears whole when the run has ended, however
@@ -22,7 +22,7 @@ void verify_report_defect(struct report_file *report, const struct sb_defect *de
 void verify_report_event(struct report_file *report, enum sb_level level, const char *kind,
                          const char *subject, const char *text);
 
-/* The summary of the run that has ended; at SB_OK the whole is in its place. */
+/* Adds the summary of the run that has ended; at SB_OK the complete report is in its place. */
 enum sb_code verify_report_finish(struct report_file *report, const struct verify_run *run,
                                   struct sb_error *err) SB_CHECKED;
 

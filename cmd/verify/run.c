@@ -22,7 +22,7 @@ struct output {
     bool is_state; /* it is read, too, and says itself whether it is one */
 };
 
-/* That the input is not there, or cannot be read, is for the run to find. */
+/* An input that is missing or cannot be read is reported later, by the run. */
 static enum sb_code spare_input(const char *input, const char *file, struct sb_error *err)
 {
     char *inputs[] = {(char *)(uintptr_t)input};
@@ -101,7 +101,7 @@ static double monotonic(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Said, or reported: an sb_notify. */
+/* Prints the event, or adds it to the report: an sb_notify. */
 static void hear(void *context, enum sb_level level, const char *kind, const char *subject,
                  const char *text)
 {
@@ -165,7 +165,7 @@ void verify_run_found(void *context, const struct sb_defect *defect)
     run->errors[verify_kind(defect->kind)]++;
     if (run->report.file)
         verify_report_defect(&run->report, defect);
-    /* To print after a signal would end the program here. A dry run prints what it would change. */
+    /* Printing after a signal would end the program here. A dry run prints what it would change. */
     else if (!sb_interrupted() && (run->settings->json || !run->settings->repair.dry_run))
         print_defect(run, defect);
 }
@@ -225,7 +225,7 @@ void verify_run_flush(void)
         output_flush();
 }
 
-/* Problems that only the report has: the one line that says that there are any. */
+/* If there are problems that only the report names, one line says so. */
 static void sum_up_problems(const struct verify_run *run)
 {
     if (run->report.file && run->problems > 0 && run->result.defects == 0)

@@ -33,9 +33,9 @@ struct verify_run {
     struct sb_verify_bag_result bag;     /* of a bag */
     struct sb_verify_cache_result cache; /* of a cache, or the sum of several */
     struct sb_restore_result restored;   /* with --repair-from; result is of before */
-    const char *unproved;                /* what soundness does not mean here; NULL: nothing */
+    const char *unproved;                /* what soundness does not prove here; NULL: nothing */
     int64_t errors[VERIFY_KINDS];        /* defects of each kind */
-    int64_t problems;                    /* that are no defects */
+    int64_t problems;                    /* without defects */
     int64_t began, ended;                /* seconds since the epoch */
     double seconds;                      /* that it took, by the clock that is never set */
     int status;                          /* once it has ended: of a signal, 128 and its number */
@@ -44,8 +44,8 @@ struct verify_run {
 };
 
 /*
- * operands: the path, then names in it. The run must stay where it is. What is wrong with --report
- * and --prom is found here, before the work.
+ * operands: the path, then names in it. The run must not move in memory. Errors of --report and
+ * --prom are found here, before the work.
  */
 enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settings *settings,
                               char **operands, size_t count, struct sb_error *err) SB_CHECKED;
@@ -57,7 +57,7 @@ void verify_run_found(void *context, const struct sb_defect *defect);
 void verify_run_warn(struct verify_run *run, const char *kind, const char *format, ...)
     SB_PRINTF(3, 4);
 
-/* Likewise, but said beside a report as well: what nobody may miss although the status is 0. */
+/* Likewise, but printed even if there is a report: nobody may miss it although the status is 0. */
 void verify_run_alert(struct verify_run *run, const char *kind, const char *format, ...)
     SB_PRINTF(3, 4);
 
@@ -66,7 +66,7 @@ void verify_run_alert(struct verify_run *run, const char *kind, const char *form
 const char *verify_run_named(const struct verify_run *run);
 const char *verify_run_report(const struct verify_run *run);
 
-/* What was printed so far goes out; not after a signal, which would end the program in it. */
+/* Flushes the output so far, but not after a signal, which would end the program during that. */
 void verify_run_flush(void);
 
 /* Says what ended the run, if something did, finishes report and metrics; returns the status. */

@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-/* That a share other than the first is sound. */
+/* Notes that a share other than the first is sound. */
 static void verify_note_sound_share(const struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
@@ -51,7 +51,7 @@ static int64_t seconds(int64_t milliseconds)
     return (milliseconds + 500) / 1000;
 }
 
-/* What is no part of what --max-time cuts short. */
+/* Notes the time of work that --max-time does not limit. */
 static void note_time(const struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
@@ -65,7 +65,7 @@ static void note_time(const struct verify_run *run)
                      seconds(result->integrity_ms));
 }
 
-/* Notes, and a warning or a problem where the next run should be another one. */
+/* Prints notes, and a warning or a problem if the next run should have other options. */
 static void verify_summarize_progress(struct verify_run *run)
 {
     const struct sb_verify_progress *progress = &run->result.progress;
@@ -88,7 +88,7 @@ static void verify_summarize_progress(struct verify_run *run)
     note_pace(run);
 }
 
-/* What to do next, by the gravest thing found. */
+/* What to do next, by the most serious defect. */
 static const char *advice(unsigned remedies)
 {
     if (remedies & SB_REMEDY_INDEX)
