@@ -9,6 +9,7 @@
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"
+#include "ui/shared_options.h"
 
 #include "archive/archive.h"
 #include "archive/shards.h"
@@ -31,7 +32,7 @@ struct settings {
     bool recursive; /* as it is anyway */
     bool quick;
     bool brief;
-    bool json;
+    int json; /* enum json_form */
 };
 
 static const char *const synopsis[] = {
@@ -79,7 +80,8 @@ static const struct option options[] = {
                 "no effect: directories are always entered"),
     OPTION_FLAG(0, "brief", struct settings, brief, "only report which names differ"),
     OPTION_FLAG('Q', "quick", struct settings, quick, "do not read bytes or targets of links"),
-    OPTION_FLAG(0, "json", struct settings, json, "print each difference as a line of JSON"),
+    OPTION_JSON(struct settings, "print each difference as a line of JSON"),
+    OPTION_CSV(struct settings),
     OPTION_THREADS(struct settings, "threads that read"),
     OPTION_MORE("Input"),
     OPTION_BWLIMIT,
@@ -96,6 +98,7 @@ struct report {
     int64_t differences; /* found in what could be compared */
     int64_t uncompared;
 
+    struct json line;
     bool missing_top; /* the other side lacks a directory at the top of ARCHIVE */
 };
 
@@ -251,16 +254,13 @@ static void add_sides(struct json *line, const struct sb_difference *difference)
     }
 }
 
-static void print_json(const struct sb_difference *difference)
+static void print_json(struct json *line, const struct sb_difference *difference)
 {
-    struct json line = {0};
-
-    json_begin(&line);
-    json_text(&line, "kind", kinds[difference->kind]);
-    json_bytes(&line, "path", difference->path, difference->path_size);
-    add_sides(&line, difference);
-    json_print(&line);
-    json_release(&line);
+    json_begin(line);
+    json_text(line, "kind", kinds[difference->kind]);
+    json_bytes(line, "path", difference->path, difference->path_size);
+    add_sides(line, difference);
+    json_print(line);
 }
 
 /* As it is seen from the other side. */
@@ -297,7 +297,7 @@ static void report_difference(void *context, const struct sb_difference *differe
         report->differences++;
     message_raise(STATUS_PARTIAL);
     if (report->settings->json)
-        print_json(difference);
+        print_json(&report->line, difference);
     else
         print_line(report, difference);
 }
@@ -470,6 +470,7 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
                          size_t path_count, struct sb_error *err)
 {
     static const struct opening by_content;
+    static const char *const columns[] = {"kind", "path", "type", "archive", "other", "text", NULL};
     struct report report = {.settings = settings, .us = path};
     struct side ours = {0}, theirs = {0};
     enum sb_code code = SB_OK;
@@ -482,6 +483,8 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
                        "%s and %s: both are directories; plain 'diff -r' compares them", path,
                        settings->directory);
     if (!code)
+        json_rows(&report.line, settings->json, columns);
+    if (!code)
         code = compare(&report, &ours, &theirs, paths, path_count, err);
     message_progress_end();
     if (!code)
@@ -490,6 +493,7 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
         suggest_prefix(&report, &ours, &theirs);
     close_side(&ours);
     close_side(&theirs);
+    json_release(&report.line);
     return code;
 }
 

@@ -3,6 +3,7 @@
  * keeps, so that no file need be counted. Of tables: du/table.h.
  */
 #include "du/table.h"
+#include "du/total.h"
 #include "open/arrays_given.h"
 #include "open/bag_opening.h"
 #include "open/cache_opening.h"
@@ -13,6 +14,7 @@
 #include "ui/local_time.h"
 #include "ui/message.h"
 #include "ui/output.h"
+#include "ui/shared_options.h"
 
 #include "archive/descent.h"
 #include "core/number.h"
@@ -34,10 +36,12 @@ struct settings {
     bool summarize;
     bool all;
     int64_t max_depth; /* -1: any */
-    bool human;
+    struct du_sizes sizes;
+    bool bytes;
     bool count;
+    bool total;
     int sort;
-    bool json;
+    int json; /* enum json_form */
     int export;
     bool gaps;
     bool samples;
@@ -69,15 +73,22 @@ static const struct option options[] = {
                 "of samples: by what names have after the first dot"),
     OPTION_ARRAY,
     OPTION_GROUP("Output"),
-    OPTION_FLAG('h', "human-readable", struct settings, human, "sizes like 1.2M, not in bytes"),
+    OPTION_FLAG('c', "total", struct settings, total, "a last line with the sum of all PATHs"),
+    OPTION_HUMAN(struct settings, sizes.human),
     OPTION_CHOICE(0, "sort", struct settings, sort, "WORD", sort_choices,
                   "by name, or the largest first"),
-    OPTION_FLAG(0, "json", struct settings, json, "an object a line"),
+    OPTION_JSON(struct settings, "an object a line"),
+    OPTION_CSV(struct settings),
     OPTION_CHOICE(0, "export", struct settings, export, "FORMAT", export_choices,
                   "a listing that 'ncdu -f-' opens"),
     OPTION_GROUP("Speed"),
     OPTION_THREADS(struct settings, "threads that read a bag"),
     OPTION_BWLIMIT,
+    OPTION_MORE("Output"),
+    OPTION_FLAG('b', "bytes", struct settings, bytes, "no effect: sizes are in bytes"),
+    OPTION_RIVAL('k', "kib", struct settings, sizes.unit, DU_KIB, "sizes in units of 1,024 bytes"),
+    OPTION_RIVAL('m', "mib", struct settings, sizes.unit, DU_MIB,
+                 "sizes in units of 1,048,576 bytes"),
     OPTION_MORE("Input"),
     OPTION_FROM,
     OPTION_ICONV,
@@ -92,6 +103,7 @@ struct usage {
     struct sb_entry_sort *sort; /* NULL: entries are shown as they come */
     struct left_out left_out;
     struct json line;
+    struct du_total total;
 };
 
 /* ncdu takes names as bytes: those that are not UTF-8 are written unchanged. */
@@ -177,36 +189,38 @@ static enum sb_code export_ncdu(struct sb_archive *archive, const char *top,
     return code == SB_END ? SB_OK : code;
 }
 
+static struct du_amounts amounts_of(const struct sb_entry *entry)
+{
+    if (entry->type == SB_DIR)
+        return (struct du_amounts){.size = entry->size_tree, .files = entry->num_files_tree};
+    return (struct du_amounts){.size = entry->size, .files = 1};
+}
+
 static int64_t amount_of(const struct settings *settings, const struct sb_entry *entry)
 {
-    if (settings->count)
-        return entry->type == SB_DIR ? entry->num_files_tree : 1;
-    return entry->type == SB_DIR ? entry->size_tree : entry->size;
+    const struct du_amounts amounts = amounts_of(entry);
+
+    return settings->count ? amounts.files : amounts.size;
 }
 
 static void print_json(struct usage *usage, const struct sb_entry *entry)
 {
+    const struct du_amounts amounts = amounts_of(entry);
     struct json *line = &usage->line;
-    bool is_dir = entry->type == SB_DIR;
 
     json_begin(line);
     json_bytes(line, "path", entry->path, entry->path_size);
     json_text(line, "type", sb_type_word(entry->type));
-    json_number(line, "size", is_dir ? entry->size_tree : entry->size);
-    json_number(line, "files", is_dir ? entry->num_files_tree : 1);
+    json_number(line, "size", amounts.size);
+    json_number(line, "files", amounts.files);
     json_print(line);
 }
 
 static void print_amount(const struct settings *settings, int64_t amount)
 {
-    char human[SB_HUMAN_SIZE];
+    char number[NUMBER_SIZE];
 
-    if (settings->human && amount >= 0) {
-        sb_format_human(amount, human);
-        output_format("%s\t", human);
-    } else {
-        output_format("%" PRId64 "\t", amount);
-    }
+    output_format("%s\t", du_format(&settings->sizes, amount, number));
 }
 
 static void print(struct usage *usage, const struct sb_entry *entry)
@@ -236,6 +250,24 @@ static enum sb_code take(struct usage *usage, const struct sb_entry *entry, stru
     if (usage->settings->sort == SORT_SIZE)
         key = ~amount_of(usage->settings, entry);
     return sb_entry_sort_add(usage->sort, key, 0, entry, err);
+}
+
+static void print_total(struct usage *usage)
+{
+    const struct settings *settings = usage->settings;
+    const struct du_amounts sum = du_total_sum(&usage->total);
+    struct json *line = &usage->line;
+
+    if (!settings->json) {
+        print_amount(settings, settings->count ? sum.files : sum.size);
+        output_text("total\n");
+        return;
+    }
+    json_begin(line);
+    json_number(line, "size", sum.size);
+    json_number(line, "files", sum.files);
+    json_flag(line, "total", true);
+    json_print(line);
 }
 
 /* What is below a directory, each directory after what it holds, as GNU du has it. */
@@ -282,6 +314,8 @@ static enum sb_code measure(struct usage *usage, const char *argument, struct sb
     entry.path = name.data;
     if (!code)
         code = take(usage, &entry, err);
+    if (!code && settings->total && !entry.defect)
+        du_total_add(&usage->total, name.data ? name.data : "", amounts_of(&entry));
 out:
     sb_buf_release(&name);
     return code;
@@ -290,10 +324,13 @@ out:
 static enum sb_code measure_all(struct usage *usage, char **paths, size_t count,
                                 struct sb_error *err)
 {
+    static const char *const columns[] = {"path", "type", "size", "files", NULL},
+                             *const with_total[] = {"path", "type", "size", "files", "total", NULL};
     struct sb_entry entry;
     enum sb_code code = SB_OK;
     size_t i;
 
+    json_rows(&usage->line, usage->settings->json, usage->settings->total ? with_total : columns);
     if (usage->settings->sort >= 0) {
         code = sb_entry_sort_new(&usage->sort, false, err);
         if (!code)
@@ -303,11 +340,13 @@ static enum sb_code measure_all(struct usage *usage, char **paths, size_t count,
         code = measure(usage, ".", err);
     for (i = 0; i < count && !code; i++)
         code = measure(usage, paths[i], err);
-    if (code || !usage->sort)
-        return code;
-    while (!(code = sb_entry_sort_next(usage->sort, &entry, err)))
+    while (!code && usage->sort && !(code = sb_entry_sort_next(usage->sort, &entry, err)))
         print(usage, &entry);
-    return code == SB_END ? SB_OK : code;
+    if (code == SB_END)
+        code = SB_OK;
+    if (!code && usage->settings->total)
+        print_total(usage);
+    return code;
 }
 
 static enum sb_code export_one(struct usage *usage, char **paths, size_t count,
@@ -372,7 +411,10 @@ static enum sb_code measure_gaps(struct usage *usage, struct sb_error *err)
                         "file is not counted",
                         path, gaps.absent);
     if (usage->settings->json) {
-        output_format("{\"gaps\":%" PRId64 "}\n", gaps.bytes);
+        json_rows(&usage->line, usage->settings->json, (const char *const[]){"gaps", NULL});
+        json_begin(&usage->line);
+        json_number(&usage->line, "gaps", gaps.bytes);
+        json_print(&usage->line);
         return SB_OK;
     }
     print_amount(usage->settings, gaps.bytes);
@@ -395,6 +437,7 @@ static enum sb_code show_usage(struct usage *usage, struct sb_store *store, char
         code = measure_all(usage, paths, count, err);
     complain_of_left_out(&usage->left_out);
     sb_entry_sort_free(usage->sort);
+    du_total_release(&usage->total);
     json_release(&usage->line);
     return code;
 }
@@ -410,7 +453,9 @@ static const char *clash_with_export(const struct settings *settings)
         return "--sort";
     if (settings->count)
         return "--count";
-    return settings->json ? "--json" : NULL;
+    if (settings->total)
+        return "-c";
+    return settings->json ? json_option(settings->json) : NULL;
 }
 
 static int check_usage(const struct settings *settings, int operands)
@@ -427,9 +472,12 @@ static int check_usage(const struct settings *settings, int operands)
         return message_usage("-s and -d %" PRId64 " cannot be given together", settings->max_depth);
     if (settings->gaps && (operands > 1 || settings->export >= 0))
         return message_usage("--gaps is of a whole archive, and stands alone");
-    if (settings->gaps && (settings->summarize || settings->count))
-        return message_usage("--gaps and %s cannot be given together",
-                             settings->summarize ? "-s" : "--count");
+    if (settings->gaps && (settings->summarize || settings->count || settings->total))
+        return message_usage("--gaps and %s cannot be given together", settings->summarize ? "-s"
+                                                                       : settings->count ? "--count"
+                                                                                         : "-c");
+    if (settings->count && settings->sizes.unit)
+        return message_usage("--count counts files, and has no -k and no -m");
     if (clash)
         return message_usage("--export and %s cannot be given together", clash);
     if (settings->export >= 0 && operands > 2)
@@ -439,8 +487,9 @@ static int check_usage(const struct settings *settings, int operands)
 
 static int show(struct settings *settings, struct sb_store *store, char **paths, int count)
 {
-    const struct du_table table = {.human = settings->human,
+    const struct du_table table = {.sizes = settings->sizes,
                                    .json = settings->json,
+                                   .total = settings->total,
                                    .summarize = settings->summarize,
                                    .samples = settings->samples,
                                    .opening = &settings->opening,
@@ -471,6 +520,9 @@ static int run(void *context, char **operands, int count)
     struct sb_error err;
     int status;
 
+    if (settings->sizes.unit && (settings->sizes.human || settings->bytes))
+        return message_usage("-%c and -%c cannot be given together", settings->bytes ? 'b' : 'h',
+                             settings->sizes.unit == DU_KIB ? 'k' : 'm');
     if (open_store(&store, operands[0], &settings->opening, &err))
         return message_failure(&err);
     status = show(settings, store, operands + 1, count - 1);

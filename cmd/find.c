@@ -10,6 +10,7 @@
 #include "ui/message.h"
 #include "ui/output.h"
 #include "ui/printf_format.h"
+#include "ui/shared_options.h"
 
 #include "archive/archive.h"
 #include "core/buf.h"
@@ -42,7 +43,7 @@ struct settings {
     const char *files_from;
     bool missing;
     struct printf_format *format;
-    bool json;
+    int json; /* enum json_form */
 };
 
 static const char *const synopsis[] = {
@@ -138,7 +139,8 @@ static const struct option options[] = {
                   "'address': in the order on disk, no directories"),
     OPTION_CALL(0, "printf", "FORMAT", parse_printf,
                 "what to print, as find's; no newline is added", OPERAND_ANY),
-    OPTION_FLAG(0, "json", struct settings, json, "an object a line, with all that is known"),
+    OPTION_JSON(struct settings, "an object a line, with all that is known"),
+    OPTION_CSV(struct settings),
     OPTION_MORE("Input"),
     OPTION_BWLIMIT,
     OPTION_FROM,
@@ -423,6 +425,8 @@ static enum sb_code find(struct finding *finding, const char *path, char **paths
 
     if (!code && (settings->json || settings->format))
         code = sb_content_open(&finding->content, finding->archive, NULL, err);
+    if (!code)
+        json_rows(&finding->json, settings->json, json_entry_columns);
     if (!code && settings->files_from)
         code = find_listed(finding, err);
     else if (!code)
@@ -448,9 +452,10 @@ static int check_usage(const struct settings *settings, int operands)
         return message_usage("-T FILE and --sort=address cannot be given together");
     if (settings->missing && (settings->json || settings->format))
         return message_usage("--missing and %s cannot be given together",
-                             settings->json ? "--json" : "--printf");
+                             settings->json ? json_option(settings->json) : "--printf");
     if (settings->json && settings->format)
-        return message_usage("--json and --printf cannot be given together");
+        return message_usage("%s and --printf cannot be given together",
+                             json_option(settings->json));
     return STATUS_CLEAN;
 }
 

@@ -12,7 +12,9 @@
 #include "ui/bandwidth.h"
 #include "ui/colour.h"
 #include "ui/command.h"
+#include "ui/json.h"
 #include "ui/message.h"
+#include "ui/shared_options.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -48,7 +50,10 @@ static const struct option options[] = {
     OPTION_FLAG('R', "recursive", struct ls_settings, recursive, "directories below too"),
     OPTION_FLAG('d', "directory", struct ls_settings, directory,
                 "directories themselves, not what they hold"),
-    OPTION_FLAG(0, "tree", struct ls_settings, tree, "the whole tree below, drawn"),
+    OPTION_FLAG(0, "tree", struct ls_settings, tree,
+                "the whole tree below, drawn; with -d directories only"),
+    OPTION_INTEGER('L', "max-depth", struct ls_settings, max_depth, "N", 1, INT32_MAX,
+                   "with --tree or -R: at most N levels"),
     OPTION_RECORDS,
     OPTION_FLAG(0, "samples", struct ls_settings, samples,
                 "files of one name up to its first dot, numbered"),
@@ -60,6 +65,8 @@ static const struct option options[] = {
     OPTION_GROUP("Output"),
     OPTION_FLAG('l', "long", struct ls_settings, details,
                 "mode, links, owner, group, size, time and name"),
+    OPTION_FLAG('F', "classify", struct ls_settings, classify,
+                "append / to directories, @ to links, * to executables"),
     OPTION_FLAG('1', "one-per-line", struct ls_settings, one, "a name a line, also on a terminal"),
     OPTION_FLAG('h', "human-readable", struct ls_settings, human, "sizes like 1.2M, not in bytes"),
     OPTION_CHOICE(0, "sort", struct ls_settings, sort, "WORD", sort_choices,
@@ -74,7 +81,8 @@ static const struct option options[] = {
      .implied = "always",
      .choices = colour_choices,
      .help = "colour names by LS_COLORS"},
-    OPTION_FLAG(0, "json", struct ls_settings, json, "an object a line, with all that is known"),
+    OPTION_JSON(struct ls_settings, "an object a line, with all that is known"),
+    OPTION_CSV(struct ls_settings),
     OPTION_MORE("What is listed"),
     OPTION_FLAG('a', "all", struct ls_settings, all,
                 "of a cache: superseded rows too; else no effect"),
@@ -85,6 +93,10 @@ static const struct option options[] = {
                 "the archive's files: shards, then the index"),
     OPTION_FLAG('0', "null", struct ls_settings, nul,
                 "names of --shards, --rsync-list and -T end in NUL"),
+    OPTION_MORE("Output"),
+    OPTION_FLAG('p', "slash", struct ls_settings, slash, "append / to directories"),
+    OPTION_FLAG(0, "full-time", struct ls_settings, full_time,
+                "as -l, with nanoseconds and the zone"),
     OPTION_MORE("Records"),
     OPTIONS_FIND,
     OPTION_TEXT('T', "files-from", struct ls_settings, files_from, "FILE",
@@ -114,12 +126,17 @@ static int check_usage(const struct ls_settings *settings, const char *path, int
         return message_usage("--shards, --rsync-list and --at take no PATH");
     if (settings->shards + settings->rsync_list + settings->at + settings->tree > 1)
         return message_usage("only one of --shards, --rsync-list, --at and --tree can be given");
+    if (settings->recursive && settings->tree)
+        return message_usage("-R and --tree cannot be given together: --tree shows every level");
+    if (settings->max_depth && !settings->recursive && !settings->tree)
+        return message_usage("-L goes with --tree or -R");
     if (settings->nul && !settings->shards && !settings->rsync_list)
         return message_usage("-0 goes with --shards or --rsync-list");
     if (settings->json && (settings->nul || settings->rsync_list))
-        return message_usage("lists of shards' names have no --json");
+        return message_usage("lists of shards' names have no %s", json_option(settings->json));
     if (settings->tree && (settings->json || settings->sort != LS_BY_NAME || settings->reverse))
-        return message_usage("--tree is in order of name, and has no --json");
+        return message_usage("--tree is in order of name, and has no %s",
+                             json_option(settings->json));
     return STATUS_CLEAN;
 }
 
@@ -133,6 +150,7 @@ static int run_entries(struct ls_settings *settings, struct sb_store *store, cha
         settings->sort = LS_BY_SIZE;
     if (settings->by_time)
         settings->sort = LS_BY_TIME;
+    settings->details |= settings->full_time;
     settings->opening.places = settings->json || settings->at;
     status = check_usage(settings, sb_store_path(store), count + 1);
     if (status)

@@ -27,7 +27,17 @@ struct writing {
     const struct sb_usage *usage;
     struct sb_buf line;
     struct json json;
+    const char **columns; /* of --csv */
 };
+
+const char *du_format(const struct du_sizes *sizes, int64_t bytes, char out[NUMBER_SIZE])
+{
+    int64_t below = ((int64_t)1 << sizes->unit) - 1;
+
+    if (sizes->human || bytes < 0)
+        return format_amount(bytes, sizes->human, out);
+    return format_number((bytes >> sizes->unit) + ((bytes & below) != 0), out);
+}
 
 static size_t width_of(const struct writing *writing, size_t measure)
 {
@@ -36,7 +46,7 @@ static size_t width_of(const struct writing *writing, size_t measure)
 
     if (!usage->measures[measure].bytes)
         return COUNT_WIDTH;
-    if (!writing->wanted->human)
+    if (!writing->wanted->sizes.human)
         return BYTES_WIDTH;
     for (size_t i = 0; i < usage->measure_count; i++) {
         size_t size = strlen(usage->measures[i].word);
@@ -47,16 +57,54 @@ static size_t width_of(const struct writing *writing, size_t measure)
     return width;
 }
 
+/* The keys of all objects: what a line is for, else the flag of the line, then the amounts. */
+static void begin_json(struct writing *writing)
+{
+    const struct sb_usage *usage = writing->usage;
+    size_t count = 0;
+    const char **columns =
+        calloc(usage->line_count + usage->measure_count + 4, sizeof(*writing->columns));
+
+    output_need(columns ? SB_OK : SB_NOMEM);
+    writing->columns = columns;
+    columns[count++] = usage->line_word;
+    for (size_t i = 0; i < usage->line_count; i++) {
+        if (usage->lines[i].rest)
+            columns[count++] = usage->lines[i].name;
+    }
+    columns[count++] = usage->total.name;
+    if (usage->typed)
+        columns[count++] = "dtype";
+    for (size_t i = 0; i < usage->measure_count; i++)
+        columns[count++] = usage->measures[i].word;
+    json_rows(&writing->json, writing->wanted->json, columns);
+}
+
+/* "bytes", "bytes(K)" */
+static const char *word_of(const struct writing *writing, size_t measure, char out[64])
+{
+    const struct sb_measure *what = &writing->usage->measures[measure];
+    const struct du_sizes *sizes = &writing->wanted->sizes;
+
+    if (!what->bytes || sizes->human || !sizes->unit)
+        return what->word;
+    snprintf(out, 64, "%s(%c)", what->word, sizes->unit == DU_KIB ? 'K' : 'M');
+    return out;
+}
+
 static void write_heading(struct writing *writing)
 {
     const struct sb_usage *usage = writing->usage;
     struct sb_buf *line = &writing->line;
+    char word[64];
 
-    sb_buf_clear(line);
-    if (writing->wanted->json)
+    if (writing->wanted->json) {
+        begin_json(writing);
         return;
+    }
+    sb_buf_clear(line);
     for (size_t i = 0; i < usage->measure_count; i++)
-        add_cell(line, usage->measures[i].word, width_of(writing, i), true);
+        add_cell(line, word_of(writing, i, word), width_of(writing, i), true);
     if (usage->packed)
         add_cell(line, "ratio", RATIO_WIDTH, true);
     if (usage->typed)
@@ -98,6 +146,7 @@ static void add_ratio(struct writing *writing, const struct sb_usage_line *what)
 static void write_line(struct writing *writing, const struct sb_usage_line *what)
 {
     const struct sb_usage *usage = writing->usage;
+    const struct du_sizes *sizes = &writing->wanted->sizes;
     struct sb_buf *line = &writing->line;
     char number[NUMBER_SIZE];
 
@@ -107,9 +156,10 @@ static void write_line(struct writing *writing, const struct sb_usage_line *what
         return;
     }
     for (size_t i = 0; i < usage->measure_count; i++) {
-        bool human = writing->wanted->human && usage->measures[i].bytes;
-        const char *text =
-            what->amounts[i] < 0 ? "-" : format_amount(what->amounts[i], human, number);
+        int64_t amount = what->amounts[i];
+        const char *text = amount < 0                 ? "-"
+                           : usage->measures[i].bytes ? du_format(sizes, amount, number)
+                                                      : format_number(amount, number);
 
         add_cell(line, text, width_of(writing, i), true);
     }
@@ -119,6 +169,13 @@ static void write_line(struct writing *writing, const struct sb_usage_line *what
         add_cell(line, what->dtype ? what->dtype : "-", DTYPE_WIDTH, false);
     output_bytes(line->data, line->size);
     output_line(*what->name ? what->name : "-", *what->name ? strlen(what->name) : 1, false);
+}
+
+static void end_writing(struct writing *writing)
+{
+    sb_buf_release(&writing->line);
+    json_release(&writing->json);
+    free(writing->columns);
 }
 
 /* A bag that is one file needs no total. */
@@ -132,10 +189,9 @@ static void write_usage(const struct du_table *wanted, const struct sb_usage *us
         if (!wanted->summarize || alone)
             write_line(&writing, &usage->lines[i]);
     }
-    if (!alone)
+    if (!alone || wanted->total)
         write_line(&writing, &usage->total);
-    sb_buf_release(&writing.line);
-    json_release(&writing.json);
+    end_writing(&writing);
 }
 
 const char *const du_options_of_bags[] = {
@@ -226,8 +282,7 @@ static enum sb_code show_caches(const struct du_table *wanted, const char *path,
     code = each_cache(path, show_one, &caches, err);
     if (!code && caches.of_all.measures)
         write_line(&caches.writing, &caches.of_all.total);
-    sb_buf_release(&caches.writing.line);
-    json_release(&caches.writing.json);
+    end_writing(&caches.writing);
     return code;
 }
 

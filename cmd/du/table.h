@@ -5,14 +5,30 @@
 #ifndef SB_CMD_DU_TABLE_H
 #define SB_CMD_DU_TABLE_H
 
+#include "ui/cells.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 struct opening;
 struct sb_store;
 
+/* The shift from bytes to the unit. */
+enum { DU_KIB = 10, DU_MIB = 20 };
+
+struct du_sizes {
+    bool human;
+    int unit; /* DU_KIB or DU_MIB; 0: bytes */
+};
+
+/* As they say; units are rounded up. */
+const char *du_format(const struct du_sizes *sizes, int64_t bytes, char out[NUMBER_SIZE]);
+
 struct du_table {
-    bool human, json, summarize;
+    struct du_sizes sizes;
+    int json; /* enum json_form */
+    bool summarize;
+    bool total; /* also of a bag that is one file */
     bool samples;
     const struct opening *opening;
     int64_t threads;

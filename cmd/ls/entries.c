@@ -37,17 +37,27 @@ static void draw_branch(const struct sb_descent *descent, const struct sb_step *
     output_text(step->last ? "└── " : "├── ");
 }
 
-/* The whole tree below path, size bytes of it, which ends in NUL; and how much that was. */
-static enum sb_code draw_tree(struct sb_archive *archive, const char *path, size_t size,
-                              const struct listing_style *style, struct left_out *left_out,
+static void count_drawn(int64_t dirs, int64_t files, bool only_dirs)
+{
+    output_format("\n%" PRId64 " director%s", dirs, dirs == 1 ? "y" : "ies");
+    if (!only_dirs)
+        output_format(", %" PRId64 " file%s", files, files == 1 ? "" : "s");
+    output_char('\n');
+}
+
+/* The tree below path, size bytes of it, which ends in NUL; and how much that was. */
+static enum sb_code draw_tree(struct list *list, const char *path, size_t size,
                               struct sb_error *err)
 {
-    struct sb_descent_options below = {.files = true, .max_depth = SIZE_MAX};
+    const struct ls_settings *settings = list->settings;
+    struct sb_descent_options below = {
+        .files = !settings->directory,
+        .max_depth = settings->max_depth ? (size_t)settings->max_depth - 1 : SIZE_MAX};
     struct sb_descent *descent;
     struct sb_step step;
     int64_t files = 0, dirs = 0;
     size_t skip;
-    enum sb_code code = sb_descent_open(&descent, archive, path, &below, err);
+    enum sb_code code = sb_descent_open(&descent, list->archive, path, &below, err);
 
     output_name(size ? path : ".", size ? size : 1);
     output_char('\n');
@@ -55,20 +65,19 @@ static enum sb_code draw_tree(struct sb_archive *archive, const char *path, size
         if (step.visit == SB_VISIT_LEAVE)
             continue;
         if (step.entry.defect)
-            leave_out(left_out, &step.entry);
+            leave_out(&list->left_out, &step.entry);
         files += step.entry.type != SB_DIR;
         dirs += step.entry.type == SB_DIR;
         draw_branch(descent, &step);
         skip = sb_parent_size(step.entry.path, step.entry.path_size);
-        listing_begin(style);
+        listing_begin(&list->style);
         listing_add(&step.entry, skip ? skip + 1 : 0);
         listing_end();
     }
     sb_descent_free(descent);
     if (code != SB_END)
         return code;
-    output_format("\n%" PRId64 " director%s, %" PRId64 " file%s\n", dirs, dirs == 1 ? "y" : "ies",
-                  files, files == 1 ? "" : "s");
+    count_drawn(dirs, files, settings->directory);
     return SB_OK;
 }
 
@@ -153,8 +162,8 @@ static enum sb_code list_directory(struct list *list, const char *path, size_t s
 
     *has_directories = false;
     /* Where only names are shown, and in their order, nothing else is fetched. */
-    query.names_only =
-        list->style.form == LISTING_LINES && !list->sort && list->settings->colour == COLOUR_NEVER;
+    query.names_only = list->style.form == LISTING_LINES && !list->sort &&
+                       !list->settings->classify && list->settings->colour == COLOUR_NEVER;
     write_header(list, path, size);
     if (list->sort)
         code = sb_entry_sort_begin(list->sort, err);
@@ -177,13 +186,15 @@ static enum sb_code list_directory(struct list *list, const char *path, size_t s
 static enum sb_code list_tree(struct list *list, const char *path, size_t size,
                               struct sb_error *err)
 {
-    struct sb_descent_options below = {.max_depth = SIZE_MAX};
+    int64_t levels = list->settings->max_depth;
+    /* The first level was listed, and directories of the second are at depth 0. */
+    struct sb_descent_options below = {.max_depth = levels ? (size_t)levels - 2 : SIZE_MAX};
     struct sb_descent *descent;
     struct sb_step step;
     bool has_directories;
     enum sb_code code = list_directory(list, path, size, &has_directories, err);
 
-    if (code || !list->settings->recursive || !has_directories)
+    if (code || !list->settings->recursive || !has_directories || levels == 1)
         return code;
     code = sb_descent_open(&descent, list->archive, path, &below, err);
     while (!code && !(code = sb_descent_next(descent, &step, err))) {
@@ -204,13 +215,19 @@ static enum sb_code show_directory(struct list *list, const char *path, size_t s
                                    struct sb_error *err)
 {
     if (list->settings->tree)
-        return draw_tree(list->archive, path, size, &list->style, &list->left_out, err);
+        return draw_tree(list, path, size, err);
     return list_tree(list, path, size, err);
+}
+
+/* -d, which with --tree chooses what is drawn. */
+static bool shows_directories_themselves(const struct list *list)
+{
+    return list->settings->directory && !list->settings->tree;
 }
 
 static bool is_shown_first(const struct list *list, const struct sb_entry *entry)
 {
-    return list->settings->directory || entry->type != SB_DIR;
+    return shows_directories_themselves(list) || entry->type != SB_DIR;
 }
 
 /* The root has no name; -d shows it as GNU ls shows the current directory. */
@@ -240,7 +257,7 @@ static enum sb_code pass(struct list *list, char **args, size_t count, bool entr
     if (sb_select_everything(select)) {
         if (!entries_themselves)
             code = show_directory(list, "", 0, err);
-        else if (list->settings->directory)
+        else if (shows_directories_themselves(list))
             code = list_root_itself(list, err);
     }
     while (!code && !(code = sb_select_next(select, &entry, err))) {
@@ -281,7 +298,7 @@ static enum sb_code list_arguments(struct list *list, char **args, size_t count,
     code = pass(list, args, count, true, err);
     if (!code)
         code = end_block(list, 0, err);
-    if (!code && !list->settings->directory)
+    if (!code && !shows_directories_themselves(list))
         code = pass(list, args, count, false, err);
     return code;
 }
@@ -346,7 +363,12 @@ enum sb_code ls_entries(const struct ls_settings *settings, struct sb_store *sto
     enum sb_code code = catalog_whole(store, &list.archive, &settings->opening, err);
 
     list.style.form = choose_form(settings);
+    list.style.json = settings->json;
     list.style.human = settings->human;
+    list.style.full_time = settings->full_time;
+    list.style.marks = settings->classify ? LISTING_CLASSES
+                       : settings->slash  ? LISTING_SLASHES
+                                          : LISTING_NO_MARKS;
     list.headers = settings->recursive;
     colour_begin((enum colour_when)settings->colour);
     if (!code && (settings->details || settings->json))

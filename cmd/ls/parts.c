@@ -9,6 +9,7 @@
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
+#include "ui/rows.h"
 
 #include "core/number.h"
 #include "store/shard_spec.h"
@@ -130,6 +131,8 @@ static enum sb_code list_files(struct files *files, struct sb_error *err)
 enum sb_code ls_parts(const struct ls_settings *settings, struct sb_table *table,
                       struct sb_error *err)
 {
+    static const char *const columns[] = {"shard",       "path",   "records", "bytes",
+                                          "compression", "limits", NULL};
     struct files files = {.wanted = settings, .table = table};
     enum sb_code code;
 
@@ -138,6 +141,7 @@ enum sb_code ls_parts(const struct ls_settings *settings, struct sb_table *table
     } else {
         if (!settings->json)
             output_format("shard %12s %*s path\n", "records", settings->human ? 6 : 15, "bytes");
+        json_rows(&files.json, settings->json, columns);
         code = each_part(&files, write_shard, err);
     }
     sb_buf_release(&files.line);
@@ -163,31 +167,38 @@ static enum sb_code sum_up(struct sb_table *cache, struct sb_table_part *sum, ui
     return code == SB_END ? cache->ops->count(cache, &sum->rows, err) : code;
 }
 
-static void show_cache(const struct ls_settings *wanted, const struct sb_table_part *sum,
-                       uint32_t segments, const char *name)
+static void show_cache(struct files *files, const struct sb_table_part *sum, uint32_t segments,
+                       const char *name)
 {
-    struct json object = {0};
-    struct sb_buf line = {0};
+    struct json *object = &files->json;
+    bool human = files->wanted->human;
+    struct sb_buf *line = &files->line;
     char number[NUMBER_SIZE];
 
-    if (wanted->json) {
-        json_begin(&object);
-        json_bytes(&object, "cache", name, strlen(name));
-        json_number(&object, "keys", sum->rows);
-        json_number(&object, "segments", segments);
-        json_number(&object, "bytes", sum->bytes);
-        json_text(&object, "structure", sum->structure);
-        json_print(&object);
-        json_release(&object);
+    if (files->wanted->json) {
+        json_begin(object);
+        json_bytes(object, "cache", name, strlen(name));
+        json_number(object, "keys", sum->rows);
+        json_number(object, "segments", segments);
+        json_number(object, "bytes", sum->bytes);
+        json_text(object, "structure", sum->structure);
+        json_print(object);
         return;
     }
-    add_cell(&line, format_number(sum->rows, number), 12, true);
-    add_cell(&line, format_number(segments, number), 8, true);
-    add_cell(&line, format_amount(sum->bytes, wanted->human, number), wanted->human ? 6 : 15, true);
-    add_cell(&line, sum->structure ? sum->structure : "-", 6, false);
-    output_bytes(line.data, line.size);
+    sb_buf_clear(line);
+    add_cell(line, format_number(sum->rows, number), 12, true);
+    add_cell(line, format_number(segments, number), 8, true);
+    add_cell(line, format_amount(sum->bytes, human, number), human ? 6 : 15, true);
+    add_cell(line, sum->structure ? sum->structure : "-", 6, false);
+    output_bytes(line->data, line->size);
     output_line(name, strlen(name), false);
-    sb_buf_release(&line);
+}
+
+static void head_caches(const struct ls_settings *wanted)
+{
+    if (!wanted->json && rows_have_heading())
+        output_format("%12s %8s %*s %-6s cache\n", "keys", "segments", wanted->human ? 6 : 15,
+                      "bytes", "structure");
 }
 
 static enum sb_code list_one(void *context, struct sb_table *table, const char *path,
@@ -207,9 +218,11 @@ int ls_caches(const struct ls_settings *settings, const struct sb_store *store, 
 {
     static const char *const of_one[] = {"long", "all",   "count", "files-from",
                                          "null", "array", NULL};
+    static const char *const columns[] = {"cache", "keys", "segments", "bytes", "structure", NULL};
     const char *path = sb_store_path(store), *other = ls_clash(store);
-    struct ls_settings wanted = *settings;
+    struct files files = {.wanted = settings};
     struct sb_error err;
+    enum sb_code code;
 
     if (!other)
         other = options_given_of(of_one);
@@ -219,7 +232,10 @@ int ls_caches(const struct ls_settings *settings, const struct sb_store *store, 
         return message_usage("%s: holds caches: list one of them, such as those that 'shardbox ls "
                              "%s' shows",
                              path, path);
-    if (each_cache(path, list_one, &wanted, &err))
-        return message_failure(&err);
-    return message_status();
+    json_rows(&files.json, settings->json, columns);
+    head_caches(settings);
+    code = each_cache(path, list_one, &files, &err);
+    sb_buf_release(&files.line);
+    json_release(&files.json);
+    return code ? message_failure(&err) : message_status();
 }

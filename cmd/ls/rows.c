@@ -42,6 +42,7 @@ struct list {
     struct sb_buf name;
     struct rows rows;
     struct json json;
+    const char **columns; /* of --csv */
 };
 
 static bool is_number(enum sb_fact_of of, const struct sb_facts *facts, int64_t *number)
@@ -487,6 +488,60 @@ static enum sb_code list_found(struct list *list, struct given_keys *keys, struc
     return code;
 }
 
+/* The word of a fact, as objects have it. */
+static const char *word_of(const struct sb_listing *listing, enum sb_fact_of of)
+{
+    const struct sb_fact *const lists[] = {listing->object, listing->cells};
+
+    for (size_t i = 0; i < 2; i++) {
+        for (const struct sb_fact *fact = lists[i]; fact && fact->of != SB_FACT_END; fact++) {
+            if (fact->of == of || (fact->of == SB_FACT_NAME_IF_ANY && of == SB_FACT_NAME))
+                return fact->word;
+        }
+    }
+    return "-";
+}
+
+/* A line of words, where more than names is shown. */
+static void add_heading(struct list *list)
+{
+    const enum sb_fact_of *of = list->line;
+    static const struct sb_facts none;
+    int64_t number;
+
+    for (; of[0] != SB_FACT_END; of++) {
+        const char *word = word_of(list->table->listing, *of);
+
+        if (of[1] == SB_FACT_END && !is_number(*of, &none, &number)) {
+            rows_end(&list->rows, word, strlen(word));
+            return;
+        }
+        if (is_number(*of, &none, &number))
+            rows_word(&list->rows, word);
+        else if (*of != SB_FACT_SUPERSEDED || list->wanted->all)
+            rows_text(&list->rows, word);
+    }
+    rows_end(&list->rows, NULL, 0);
+}
+
+static void begin_output(struct list *list)
+{
+    const struct sb_fact *fact = list->table->listing->object;
+    size_t count = 0;
+
+    if (list->wanted->count)
+        return;
+    if (!list->wanted->json && rows_have_heading())
+        add_heading(list);
+    while (fact[count].of != SB_FACT_END)
+        count++;
+    list->columns = calloc(count + 1, sizeof(*list->columns));
+    output_need(list->columns ? SB_OK : SB_NOMEM);
+    for (size_t i = 0; i < count; i++)
+        list->columns[i] = fact[i].word;
+    json_rows(&list->json, list->wanted->json, list->columns);
+}
+
 enum sb_code ls_rows(const struct ls_settings *settings, struct sb_table *table,
                      struct given_keys *keys, char *const *operands, size_t count,
                      struct sb_error *err)
@@ -501,9 +556,12 @@ enum sb_code ls_rows(const struct ls_settings *settings, struct sb_table *table,
     table->superseded = settings->all && !table->numbered;
     code = begin_widths(&list, err);
     if (!code)
+        begin_output(&list);
+    if (!code)
         code = keys->find || keys->find_all ? list_found(&list, keys, err)
                                             : list_chosen(&list, operands, count, err);
     free(list.cells);
+    free(list.columns);
     sb_buf_release(&list.text);
     sb_buf_release(&list.name);
     rows_release(&list.rows);

@@ -18,6 +18,9 @@ struct ls_settings {
     bool recursive;
     bool all, almost_all; /* read by nobody: hidden names are always listed */
     bool directory;
+    bool classify, slash;
+    bool full_time;
+    int64_t max_depth; /* of --tree and -R; 0: any */
     bool human;
     int sort;
     bool by_size, by_time;
@@ -29,7 +32,7 @@ struct ls_settings {
     bool nul;
     bool at;
     struct place place;
-    bool json;
+    int json; /* enum json_form */
 
     /* Of tables. */
     const char *files_from; /* numbers and slices, or keys; NULL: none */

@@ -2,6 +2,7 @@
 
 #include "ls/settings.h"
 #include "open/opening.h"
+#include "ui/json.h"
 #include "ui/message.h"
 
 #include "store/table.h"
@@ -10,7 +11,8 @@
 
 /* Of trees alone; and beyond that, what only a bag has, or only what has numbers. */
 static const char *const of_trees[] = {
-    "recursive", "directory", "sort", "by-size", "by-time", "reverse", "tree", "at", NULL,
+    "recursive", "directory", "sort",      "by-size", "by-time", "reverse",
+    "tree",      "max-depth", "full-time", "at",      NULL,
 };
 static const char *const of_bags[] = {
     "shards", "find", "find-all", "compression", "dictionary", "limits", "layout", "threads", NULL,
@@ -78,7 +80,7 @@ static int check_syrah(const struct ls_settings *settings, size_t operands)
         return message_usage("--rsync-list is of whole files: it takes no ITEM, and no --%s",
                              chosen ? chosen : "records");
     if (settings->rsync_list && settings->json)
-        return message_usage("lists of files have no --json");
+        return message_usage("lists of files have no %s", json_option(settings->json));
     return check_lists(settings, "item", " or --rsync-list");
 }
 

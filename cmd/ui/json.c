@@ -1,5 +1,6 @@
 #include "ui/json.h"
 #include "open/opening.h"
+#include "ui/message.h"
 #include "ui/output.h"
 
 #include <inttypes.h>
@@ -148,6 +149,62 @@ static void note(struct json *line, enum sb_code code)
     line->failed = line->failed || code != SB_OK;
 }
 
+/* Is what comes next a cell of CSV, or else JSON? */
+static bool in_cell(const struct json *line)
+{
+    return line->columns && line->depth == 0;
+}
+
+/* As it is; but on a terminal a name must not act. */
+static void add_raw(struct json *line, const char *data, size_t size)
+{
+    note(line, output_is_terminal() ? sb_quote(&line->text, data, size, SB_ESCAPE)
+                                    : sb_buf_add(&line->text, data, size));
+}
+
+static void quote_cell(struct json *line)
+{
+    struct sb_buf *text = &line->text, *raw = &line->raw;
+
+    note(line, sb_buf_set(raw, text->data + line->cell, text->size - line->cell));
+    text->size = line->cell;
+    note(line, sb_buf_add_char(text, '"'));
+    for (size_t i = 0; i < raw->size && !line->failed; i++) {
+        if (raw->data[i] == '"')
+            note(line, sb_buf_add_char(text, '"'));
+        note(line, sb_buf_add_char(text, raw->data[i]));
+    }
+    note(line, sb_buf_add_char(text, '"'));
+}
+
+static void end_cell(struct json *line)
+{
+    for (size_t i = line->cell; i < line->text.size && !line->failed; i++) {
+        if (strchr(",\"\r\n", line->text.data[i]) && line->text.data[i]) {
+            quote_cell(line);
+            return;
+        }
+    }
+}
+
+/* The columns from the last cell on up to that of the key; NULL: up to the end. */
+static void begin_cell(struct json *line, const char *key)
+{
+    const char *name;
+
+    end_cell(line);
+    do {
+        name = line->columns[line->column];
+        if (!name && key)
+            message_error("--csv: there is no column for '%s'", key);
+        if (!name)
+            return;
+        if (line->column++ > 0)
+            note(line, sb_buf_add_char(&line->text, ','));
+        line->cell = line->text.size;
+    } while (!key || strcmp(name, key) != 0);
+}
+
 /* What comes before a value: a comma, unless it is the first, and the key. */
 static void add_key(struct json *line, const char *key, const char *suffix)
 {
@@ -155,6 +212,10 @@ static void add_key(struct json *line, const char *key, const char *suffix)
 
     if (line->failed)
         return;
+    if (in_cell(line)) {
+        begin_cell(line, key);
+        return;
+    }
     if (last != '{' && last != '[')
         note(line, sb_buf_add_char(&line->text, ','));
     if (key)
@@ -164,17 +225,39 @@ static void add_key(struct json *line, const char *key, const char *suffix)
 void json_release(struct json *line)
 {
     sb_buf_release(&line->text);
+    sb_buf_release(&line->raw);
+}
+
+const char *json_option(int form)
+{
+    return form == JSON_CSV ? "--csv" : "--json";
+}
+
+void json_rows(struct json *line, int form, const char *const *columns)
+{
+    if (form != JSON_CSV)
+        return;
+    line->columns = columns;
+    for (size_t i = 0; columns[i]; i++) {
+        if (i > 0)
+            output_char(',');
+        output_text(columns[i]);
+    }
+    output_char('\n');
 }
 
 void json_begin(struct json *line)
 {
     sb_buf_clear(&line->text);
-    line->failed = sb_buf_add_char(&line->text, '{') != SB_OK;
+    line->column = line->cell = line->depth = 0;
+    line->failed = !line->columns && sb_buf_add_char(&line->text, '{') != SB_OK;
 }
 
 void json_end(struct json *line)
 {
-    note(line, sb_buf_add_text(&line->text, "}\n"));
+    if (line->columns)
+        begin_cell(line, NULL);
+    note(line, sb_buf_add_text(&line->text, line->columns ? "\n" : "}\n"));
 }
 
 void json_print(struct json *line)
@@ -188,11 +271,13 @@ void json_open(struct json *line, const char *key, char bracket)
 {
     add_key(line, key, "");
     note(line, sb_buf_add_char(&line->text, bracket));
+    line->depth++;
 }
 
 void json_close(struct json *line, char bracket)
 {
     note(line, sb_buf_add_char(&line->text, bracket));
+    line->depth--;
 }
 
 void json_number(struct json *line, const char *key, int64_t value)
@@ -224,8 +309,12 @@ void json_flag(struct json *line, const char *key, bool value)
 void json_text(struct json *line, const char *key, const char *text)
 {
     add_key(line, key, "");
-    note(line,
-         text ? add_string(&line->text, text, strlen(text)) : sb_buf_add_text(&line->text, "null"));
+    if (in_cell(line))
+        add_raw(line, text ? text : "", text ? strlen(text) : 0);
+    else if (text)
+        note(line, add_string(&line->text, text, strlen(text)));
+    else
+        note(line, sb_buf_add_text(&line->text, "null"));
 }
 
 void json_escaped(struct json *line, const char *key, const char *text)
@@ -242,6 +331,10 @@ void json_bytes(struct json *line, const char *key, const char *data, size_t siz
     bool utf8 = sb_is_utf8(data, size);
 
     add_key(line, key, utf8 ? "" : "_base64");
+    if (in_cell(line)) {
+        add_raw(line, data, size);
+        return;
+    }
     if (utf8) {
         note(line, add_string(&line->text, data, size));
         return;
@@ -261,6 +354,11 @@ static void add_target(struct json *line, const struct sb_entry *entry, struct s
     sb_buf_release(&target);
 }
 
+const char *const json_entry_columns[] = {
+    "path",     "type",  "size",   "mode",   "uid",    "gid",
+    "mtime_ns", "shard", "offset", "crc32c", "target", NULL,
+};
+
 void json_entry(struct json *line, const struct sb_entry *entry, struct sb_content *content)
 {
     bool is_dir = entry->type == SB_DIR;
@@ -268,10 +366,6 @@ void json_entry(struct json *line, const struct sb_entry *entry, struct sb_conte
 
     json_bytes(line, "path", entry->path, entry->path_size);
     json_text(line, "type", sb_type_word(entry->type));
-    if (entry->defect) {
-        json_text(line, "defect", entry->defect);
-        return;
-    }
     json_number(line, "size", is_dir ? entry->size_tree : entry->size);
     json_known(line, "mode", entry->has & SB_HAS_MODE, entry->mode & 07777);
     json_known(line, "uid", entry->has & SB_HAS_UID, entry->uid);

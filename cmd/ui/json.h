@@ -6,6 +6,10 @@
  *     json_number(&line, "size", 17);
  *     json_print(&line);
  *
+ * After json_rows the same calls make rows of CSV (RFC 4180, but lines end in LF), a column for
+ * each key: names are raw bytes there, null and what is left out are empty, objects and lists
+ * inside are JSON.
+ *
  * Where memory is lacking `failed` is set, and nothing more is added. Main thread only.
  */
 #ifndef SB_CMD_UI_JSON_H
@@ -20,13 +24,33 @@
 
 struct sb_content;
 
+/* What --json and --csv set; 0: neither. */
+enum json_form { JSON_NONE, JSON_LINES, JSON_CSV };
+
+/* The option that stands for it, "--json" or "--csv". */
+const char *json_option(int form);
+
 /* {0} is empty; memory is kept until the release. */
 struct json {
     struct sb_buf text;
     bool failed;
+
+    /* of json.c; of CSV: */
+    const char *const *columns; /* NULL: objects */
+    size_t column;              /* of the next cell */
+    size_t cell;                /* place of the last one in the text */
+    size_t depth;               /* of objects and lists in the cell */
+    struct sb_buf raw;
 };
 
 void json_release(struct json *line);
+
+/*
+ * For JSON_CSV: prints the line of names, and makes rows from now on; else does nothing. Objects
+ * may leave keys out, but have them in the order of the columns, the last of which is followed by
+ * NULL and which live on. Only json_print ends a row.
+ */
+void json_rows(struct json *line, int form, const char *const *columns);
 
 /* An object, in place of what there was; and its end, with a newline. */
 void json_begin(struct json *line);
@@ -56,8 +80,9 @@ void json_bytes(struct json *line, const char *key, const char *data, size_t siz
  * The members of `ls --json` and `find --json`: path, type, size (of a directory: of all files
  * below it), mode (permission bits), uid, gid, mtime_ns (null where unknown), for files shard,
  * offset (null where the bytes lie in no file as they are), crc32c, for links target where the
- * shard is there. A row that cannot be used has path, type and defect. content may be NULL.
+ * shard is there. The entry has no defect. content may be NULL.
  */
+extern const char *const json_entry_columns[];
 void json_entry(struct json *line, const struct sb_entry *entry, struct sb_content *content);
 
 #endif

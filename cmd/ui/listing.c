@@ -170,9 +170,11 @@ static void columns_end(void)
 }
 
 /*
- * Adds a name as it is to be written; `before` and `after` are sequences that take no space.
+ * Adds a name as it is to be written; `before` and `after` are sequences that take no space, and
+ * `mark` comes after them.
  */
-static void columns_add(const char *text, size_t size, const char *before, const char *after)
+static void columns_add(const char *text, size_t size, const char *before, const char *after,
+                        const char *mark)
 {
     struct cell *cell;
 
@@ -184,9 +186,9 @@ static void columns_add(const char *text, size_t size, const char *before, const
         columns_end();
     cell = &waiting.cells[waiting.count++];
     cell->text = waiting.text.size;
-    cell->width = width_of(text, size);
+    cell->width = width_of(text, size) + strlen(mark);
     if (sb_buf_add_text(&waiting.text, before) || sb_buf_add(&waiting.text, text, size) ||
-        sb_buf_add_text(&waiting.text, after))
+        sb_buf_add_text(&waiting.text, after) || sb_buf_add_text(&waiting.text, mark))
         output_check(ENOMEM);
     cell->size = waiting.text.size - cell->text;
 }
@@ -244,6 +246,27 @@ static char *two_digits(char *at, int value, char fill)
     return at + 2;
 }
 
+#define FULL_TIME_SIZE (sizeof("2026-11-24 10:11:12.123456789 +0000") - 1)
+
+/* "2026-11-24 10:11:12.123456789 +0000" */
+static void add_full_time(const struct sb_entry *entry)
+{
+    struct timespec time = sb_time_split(entry->mtime_ns);
+    struct local_time t;
+    int minutes;
+
+    if (!(entry->has & SB_HAS_MTIME)) {
+        add_cell(&block.line, "?", FULL_TIME_SIZE, true);
+        return;
+    }
+    local_time(time.tv_sec, &t);
+    minutes = abs(t.offset) / 60;
+    output_need(sb_buf_add_format(&block.line,
+                                  "%04" PRId64 "-%02d-%02d %02d:%02d:%02d.%09ld %c%02d%02d ",
+                                  t.year, t.month, t.day, t.hour, t.minute, t.second, time.tv_nsec,
+                                  t.offset < 0 ? '-' : '+', minutes / 60, minutes % 60));
+}
+
 /* "Nov 21 08:30", or "Nov 21  2024" for times more than half a year ago or in the future. */
 static void add_time(const struct sb_entry *entry)
 {
@@ -281,6 +304,21 @@ static void add_name(struct sb_buf *out, const char *name, size_t size)
                                      : sb_buf_add(out, name, size));
 }
 
+static const char *mark_of(const struct sb_entry *entry)
+{
+    enum listing_marks marks = block.style->marks;
+
+    if (marks == LISTING_NO_MARKS)
+        return "";
+    if (entry->type == SB_DIR)
+        return "/";
+    if (marks == LISTING_SLASHES)
+        return "";
+    if (entry->type == SB_LINK)
+        return "@";
+    return (entry->has & SB_HAS_MODE) && (entry->mode & 0111) ? "*" : "";
+}
+
 static void add_coloured_name(const struct sb_entry *entry, size_t skip)
 {
     const char *colour = colour_of(entry);
@@ -302,11 +340,16 @@ static void write_long(const struct row *row)
     add_cell(&block.line, user_of(entry), block.widths.user, false);
     add_cell(&block.line, group_of(entry), block.widths.group, false);
     add_cell(&block.line, format_size(entry, number), block.widths.size, true);
-    add_time(entry);
+    if (block.style->full_time)
+        add_full_time(entry);
+    else
+        add_time(entry);
     add_coloured_name(entry, row->skip);
     if (entry->type == SB_LINK && read_target(block.style->content, entry, &block.target)) {
         output_need(sb_buf_add_text(&block.line, " -> "));
         add_name(&block.line, block.target.data, block.target.size);
+    } else {
+        output_need(sb_buf_add_text(&block.line, mark_of(entry)));
     }
     output_need(sb_buf_add_char(&block.line, '\n'));
     output_bytes(block.line.data, block.line.size);
@@ -355,13 +398,14 @@ static void add_to_columns(const struct sb_entry *entry, size_t skip)
     sb_buf_clear(&block.quoted);
     add_name(&block.quoted, entry->path + skip, entry->path_size - skip);
     columns_add(block.quoted.data ? block.quoted.data : "", block.quoted.size, colour,
-                colour_end(colour));
+                colour_end(colour), mark_of(entry));
 }
 
 static void write_line(const struct sb_entry *entry, size_t skip)
 {
     sb_buf_clear(&block.line);
     add_coloured_name(entry, skip);
+    output_need(sb_buf_add_text(&block.line, mark_of(entry)));
     output_need(sb_buf_add_char(&block.line, '\n'));
     output_bytes(block.line.data, block.line.size);
 }
@@ -369,6 +413,8 @@ static void write_line(const struct sb_entry *entry, size_t skip)
 void listing_begin(const struct listing_style *style)
 {
     block.style = style;
+    if (style->form == LISTING_JSON && !block.json.columns)
+        json_rows(&block.json, style->json, json_entry_columns);
     block.widths = (struct widths){0};
 }
 

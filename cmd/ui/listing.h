@@ -16,9 +16,16 @@ struct sb_content;
 
 enum listing_form { LISTING_LINES, LISTING_COLUMNS, LISTING_LONG, LISTING_JSON };
 
+/* What is appended to names: '/' to those of directories; also '@' to those of links, and '*' to
+ * those of files that may be executed. */
+enum listing_marks { LISTING_NO_MARKS, LISTING_SLASHES, LISTING_CLASSES };
+
 struct listing_style {
     enum listing_form form;
+    enum listing_marks marks;
+    int json; /* in LISTING_JSON: enum json_form */
     bool human;
+    bool full_time;             /* in LISTING_LONG: nanoseconds and the zone */
     struct sb_content *content; /* for targets of links; NULL: not shown */
 };
 

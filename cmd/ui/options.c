@@ -177,6 +177,9 @@ static bool store(const struct option *option, void *settings, const char *value
         return false;
     case OPTION_KIND_CHOICE:
         return store_choice(option, field, value);
+    case OPTION_KIND_RIVAL:
+        *(int *)field = (int)option->low;
+        return true;
     case OPTION_KIND_INCLUDE:
     case OPTION_KIND_EXCLUDE:
         return store_rule(field, option->kind == OPTION_KIND_INCLUDE, value);
@@ -270,6 +273,27 @@ static void complain(const struct parser *parser, int result, char **argv)
         message_usage("option '-%c' needs a value: %s", optopt, option->value);
 }
 
+/* Is there another one that has set the field of this one? */
+static bool meets_rival(const struct parser *parser, const struct option *option,
+                        const void *settings)
+{
+    int set;
+
+    if (option->kind != OPTION_KIND_RIVAL)
+        return false;
+    memcpy(&set, (const char *)settings + option->field, sizeof(set));
+    for (size_t i = 0; i < parser->count && set && set != option->low; i++) {
+        const struct option *rival = &parser->list[i];
+
+        if (rival->kind == OPTION_KIND_RIVAL && rival->field == option->field &&
+            rival->low == set) {
+            message_usage("--%s and --%s cannot be given together", rival->name, option->name);
+            return true;
+        }
+    }
+    return false;
+}
+
 static struct given_option *given;
 static size_t given_count;
 
@@ -347,7 +371,8 @@ static int parse(struct parser *parser, int argc, char **argv, void *settings, i
             options_print_help(command, strcmp(option->name, HELP_ALL) == 0);
             return STATUS_CLEAN;
         }
-        if (!store(option, settings, optarg ? optarg : option->implied) ||
+        if (meets_rival(parser, option, settings) ||
+            !store(option, settings, optarg ? optarg : option->implied) ||
             !note_given(option, optarg ? optarg : option->implied))
             return STATUS_ERROR;
     }

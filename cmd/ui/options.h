@@ -32,6 +32,7 @@ enum option_kind {
     OPTION_KIND_SIZE,    /* int64_t bytes, sb_parse_size */
     OPTION_KIND_INTEGER, /* int64_t within low..high */
     OPTION_KIND_CHOICE,  /* int: the place in `choices`, from 0 */
+    OPTION_KIND_RIVAL,   /* int, 0 until it is set to `low`; only one of a field can be given */
     OPTION_KIND_INCLUDE, /* struct sb_filter *, made at the first rule: a rule of --include ... */
     OPTION_KIND_EXCLUDE, /* ... or --exclude */
     OPTION_KIND_CALL,    /* call(settings, value); value is NULL when the option has none */
@@ -58,7 +59,7 @@ struct option {
     const char *implied; /* the value when it is left out ("--color"); NULL: it must be given */
     const char *help;    /* one line */
     const char *const *choices; /* NULL-terminated, for CHOICE */
-    int64_t low, high;          /* for INTEGER */
+    int64_t low, high;          /* for INTEGER; `low` for RIVAL */
     bool counts_cores;          /* likewise: 0 becomes the number of them */
     bool (*call)(void *settings,
                  const char *value); /* for CALL; false: bad value, after a message */
@@ -83,6 +84,8 @@ struct option {
 #define OPTION_CHOICE(l, n, s, f, v, ch, h) \
     {.kind = OPTION_KIND_CHOICE, .letter = (l), .name = (n), .field = offsetof(s, f), .value = (v), \
      .help = (h), .choices = (ch)}
+#define OPTION_RIVAL(l, n, s, f, v, h) \
+    {.kind = OPTION_KIND_RIVAL, .letter = (l), .name = (n), .field = offsetof(s, f), .low = (v), .help = (h)}
 #define OPTIONS_FILTER(s, verb) \
     {.kind = OPTION_KIND_INCLUDE, .name = "include", .field = offsetof(s, filter), .value = "GLOB", \
      .help = verb " what matches; the first match decides"}, \

@@ -1,6 +1,7 @@
 #include "ui/rows.h"
 
 #include "ui/cells.h"
+#include "ui/message.h"
 #include "ui/output.h"
 
 #include <string.h>
@@ -20,6 +21,11 @@ static void add(struct rows *rows, const char *text, size_t size, bool right)
     if (size > rows->widths[rows->column])
         rows->widths[rows->column] = size;
     rows->right[rows->column++] = right;
+}
+
+bool rows_have_heading(void)
+{
+    return output_is_terminal() || message_is_verbose();
 }
 
 void rows_text(struct rows *rows, const char *text)

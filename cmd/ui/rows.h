@@ -33,6 +33,9 @@ void rows_number(struct rows *rows, int64_t value, bool human);
 /* In place of a number. */
 void rows_word(struct rows *rows, const char *word);
 
+/* Are rows below a line with the names of their columns? On a terminal, or under -v. */
+bool rows_have_heading(void);
+
 /* Ends the row, with a name after its columns, which may be any bytes; NULL: none. */
 void rows_end(struct rows *rows, const char *name, size_t size);
 

@@ -15,8 +15,8 @@
 struct table {
     struct sb_shards *shards;
     struct left_out *left_out;
-    bool human, json;
-    bool begun;
+    bool human, begun;
+    int json;
     struct sb_buf path, line;
     struct json object;
     char target[PATH_MAX]; /* where the shard leads, if it is a link; else empty */
@@ -104,12 +104,16 @@ static void show_defect(void *context, const struct sb_entry *entry)
     leave_out(table->left_out, entry);
 }
 
-enum sb_code show_shards(struct sb_archive *archive, bool human, bool json,
+enum sb_code show_shards(struct sb_archive *archive, bool human, int json,
                          struct left_out *left_out, struct sb_error *err)
 {
+    static const char *const columns[] = {"shard", "path", "target", "size",
+                                          "used",  "gaps", "files",  NULL};
     struct table table = {.left_out = left_out, .human = human, .json = json};
     enum sb_code code = sb_shards_open(&table.shards, archive, err);
 
+    if (!code)
+        json_rows(&table.object, json, columns);
     if (!code)
         code = sb_occupancy(archive, table.shards, show_shard, show_defect, &table, err);
     sb_shards_free(table.shards);

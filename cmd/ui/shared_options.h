@@ -64,6 +64,10 @@ extern const char *const to_words[];       /* sb_container_named knows them */
 #define OPTION_FILES_FROM(s, f, h) OPTION_TEXT('T', "files-from", s, f, "FILE", h, OPERAND_FILE)
 #define OPTION_NULL(s, f, h) OPTION_FLAG('0', "null", s, f, h)
 
+/* Rows as objects or as CSV: the field `json` is an enum json_form (ui/json.h). */
+#define OPTION_JSON(s, h) OPTION_RIVAL(0, "json", s, json, JSON_LINES, h)
+#define OPTION_CSV(s) OPTION_RIVAL(0, "csv", s, json, JSON_CSV, "the same as CSV, below a line of names")
+
 #define OPTION_NO_CHECK(s) OPTION_FLAG(0, "no-check", s, no_check, "do not check checksums")
 #define OPTION_HUMAN(s, f) \
     OPTION_FLAG('h', "human-readable", s, f, "sizes like 1.2M, not in bytes")

@@ -1,0 +1,80 @@
+#include "du/total.h"
+
+#include "ui/output.h"
+
+#include "core/number.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct du_part {
+    char *path;
+    struct du_amounts amounts;
+};
+
+void du_total_release(struct du_total *total)
+{
+    for (size_t i = 0; i < total->count; i++)
+        free(total->parts[i].path);
+    free(total->parts);
+    *total = (struct du_total){0};
+}
+
+void du_total_add(struct du_total *total, const char *path, struct du_amounts amounts)
+{
+    struct du_part *grown = total->parts;
+
+    if ((total->count & (total->count - 1)) == 0)
+        grown = realloc(grown, (total->count ? 2 * total->count : 1) * sizeof(*grown));
+    output_need(grown ? SB_OK : SB_NOMEM);
+    total->parts = grown;
+    grown[total->count] = (struct du_part){.path = strdup(path), .amounts = amounts};
+    output_need(grown[total->count].path ? SB_OK : SB_NOMEM);
+    total->count++;
+}
+
+static int rank(char c)
+{
+    return c == '/' ? 1 : c ? 1 + (unsigned char)c : 0;
+}
+
+/* A directory comes just before all that is below it. */
+static int compare(const void *left, const void *right)
+{
+    const char *a = ((const struct du_part *)left)->path;
+    const char *b = ((const struct du_part *)right)->path;
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return rank(*a) - rank(*b);
+}
+
+/* Is `path` the same, or below it? */
+static bool holds(const char *directory, const char *path)
+{
+    size_t size = strlen(directory);
+
+    return strncmp(directory, path, size) == 0 &&
+           (size == 0 || path[size] == '\0' || path[size] == '/');
+}
+
+struct du_amounts du_total_sum(struct du_total *total)
+{
+    struct du_amounts sum = {0};
+    const char *last = NULL;
+
+    if (total->count > 0)
+        qsort(total->parts, total->count, sizeof(*total->parts), compare);
+    for (size_t i = 0; i < total->count; i++) {
+        const struct du_part *part = &total->parts[i];
+
+        if (last && holds(last, part->path))
+            continue;
+        last = part->path;
+        sb_count_up(&sum.size, part->amounts.size);
+        sb_count_up(&sum.files, part->amounts.files);
+    }
+    return sum;
+}
