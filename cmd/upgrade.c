@@ -16,6 +16,7 @@
 
 struct settings {
     bool checksums;
+    bool keep_old;
     bool dry_run;
     int64_t threads;
     const char *archive;
@@ -24,6 +25,8 @@ struct settings {
 static const struct option options[] = {
     OPTION_FLAG(0, "checksums", struct settings, checksums,
                 "compute absent checksums, by reading the files"),
+    OPTION_FLAG(0, "keep-old", struct settings, keep_old,
+                "keep an index of an older schema beside the new one, as .old"),
     OPTION_WAIT,
     OPTION_DRY_RUN(struct settings, dry_run),
     OPTION_THREADS(struct settings, "read with N threads"),
@@ -87,6 +90,8 @@ static void describe(const struct settings *settings, const struct sb_upgrade_re
     else if (result->rebuilt)
         say(settings, "built", "build", "an index of schema 0.3 from one of %d.%d", result->major,
             result->minor);
+    if (result->kept)
+        say(settings, "kept", "keep", "the old index, with '.old' after its name");
     if (result->renamed)
         say(settings, "named", "name", "the index as the archive, without '-sqlite-index'");
     say_count(settings, "made", "make", result->objects, "missing standard index or trigger",
@@ -102,6 +107,9 @@ static void describe(const struct settings *settings, const struct sb_upgrade_re
     if (result->shard_count)
         say(settings, "dropped", "drop", "config.shardbox_shard_count, which made no sense");
     say_count(settings, "computed", "compute", result->checksums, "checksum", "checksums");
+    if (settings->keep_old && !result->rebuilt && !did_nothing(result))
+        message_warning("%s: is of schema 0.3 and changes in place: --keep-old keeps nothing of it",
+                        settings->archive);
     if (did_nothing(result))
         message_note("%s: nothing to do", settings->archive);
 }
@@ -114,6 +122,7 @@ static int run(void *context, char **operands, int count)
     struct sb_upgrade_options wanted = {
         .dry_run = settings->dry_run,
         .checksums = settings->checksums,
+        .keep_old = settings->keep_old,
         .threads = (unsigned)settings->threads,
         .progress = show_progress,
     };

@@ -20,7 +20,7 @@ _shardbox_table() {
         first=file others=file
         ;;
     diff)
-        options='-C --directory= --prefix= --ignore= --owner -r --recursive --brief -Q --quick --json -j --threads= --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-C --directory= --prefix= --ignore= --owner -r --recursive --brief -Q --quick --json --csv -j --threads= --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     cat)
@@ -28,15 +28,15 @@ _shardbox_table() {
         first=archive others=path
         ;;
     ls)
-        options='-R --recursive -d --directory --tree --records= --samples --array= --shards --count -l --long -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json -a --all -A --almost-all --at= --rsync-list -0 --null --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='-R --recursive -d --directory --tree -L --max-depth= --records= --samples --array= --shards --count -l --long -F --classify -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json --csv -a --all -A --almost-all --at= --rsync-list -0 --null -p --slash --full-time --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     find)
-        options='--type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= -T --files-from= --missing -0 --null --sort= --printf= --json --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= -T --files-from= --missing -0 --null --sort= --printf= --json --csv --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     du)
-        options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --array= -h --human-readable --sort= --json --export= -j --threads= --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --array= -c --total -h --human-readable --sort= --json --csv --export= -j --threads= --bwlimit= -b --bytes -k --kib -m --mib --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     verify)
@@ -186,6 +186,7 @@ _shardbox_value() {
     cat:--from) wanted='any' ;;
     cat:--iconv) wanted='any' ;;
     cat:--max-size) wanted='any' ;;
+    ls:--max-depth | ls:-L) wanted='any' ;;
     ls:--records) wanted='none' ;;
     ls:--array) wanted='any' ;;
     ls:--sort) wanted='words:name size time address' ;;

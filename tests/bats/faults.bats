@@ -50,7 +50,7 @@ without_bad() {
 }
 
 @test "upgrade: the archive or the better one" {
-    faults -s 23 -o 2 upgrade
+    faults -s 23 -o 2 upgrade keepold
 }
 
 @test "a state and reports of verify: of this run or the one before, and the archive as it was" {

@@ -78,6 +78,64 @@ use_triggers|1' ]] || fail 'config'
     output_is 'below sub'
 }
 
+@test "--keep-old: the old index stays beside the new one, as .old" {
+    make_archive
+    make_schema_02
+    cp $old before
+    run_ok sb upgrade -n --keep-old a.barecat
+    output_has "would keep the old index, with '.old' after its name"
+    [[ ! -e $old.old ]] || fail 'a dry run'
+    run_ok sb upgrade -v --keep-old a.barecat
+    stderr_has "a.barecat: kept the old index, with '.old' after its name"
+    cmp before $old.old
+    [[ ! -e $old && ! -e a.barecat.new ]] || fail 'left-overs'
+    run_ok sb verify a.barecat
+    rm a.barecat
+    mv $old.old a.barecat
+    run_ok sb upgrade --keep-old a.barecat
+    cmp before a.barecat.old
+    [[ $(stat -c %h a.barecat.old) == 1 ]] || fail 'another name of it is left'
+    run_ok sb verify a.barecat
+}
+
+@test "--keep-old: a file of that name is refused before anything is done" {
+    make_archive
+    make_schema_02
+    cp $old before
+    echo "somebody else's" >$old.old
+    for option in -n -q; do
+        run_fail 2 sb upgrade $option --keep-old a.barecat
+        stderr_has "$old.old: exists, so the old index cannot be kept as that; move it away, or leave out --keep-old"
+    done
+    cmp before $old
+    [[ $(cat $old.old) == "somebody else's" && ! -e a.barecat && ! -e a.barecat.new-index ]] || fail 'touched'
+}
+
+@test "--keep-old: killed after the old index got its second name, and run again" {
+    need_shim
+    make_archive
+    make_schema_02
+    cp $old before
+    status=0
+    LD_PRELOAD=$FAULT_SHIM FAULT_HOW=kill FAULT_CALLS=rename FAULT_AT=1 \
+        "$SHARDBOX" upgrade --keep-old a.barecat || status=$?
+    ((status == 137))
+    [[ $(stat -c %i $old) == $(stat -c %i $old.old) ]] || fail 'no second name'
+    run_ok sb upgrade --keep-old a.barecat
+    cmp before $old.old
+    [[ ! -e $old ]] || fail 'the first name'
+}
+
+@test "--keep-old: an index of 0.3 changes in place, and that nothing is kept is said" {
+    make_archive
+    run_ok sb upgrade -v --keep-old a.barecat
+    stderr_is 'shardbox upgrade: a.barecat: nothing to do'
+    damage "DELETE FROM dirs WHERE path = 'sub/dir'"
+    run_ok sb upgrade --keep-old a.barecat
+    stderr_is 'shardbox upgrade: a.barecat: is of schema 0.3 and changes in place: --keep-old keeps nothing of it'
+    [[ ! -e a.barecat.old ]] || fail 'kept'
+}
+
 @test "a user's indexes and SQLite's statistics are taken over" {
     make_archive
     make_schema_02

@@ -232,6 +232,29 @@ check_upgrade() {
     [ "$1" != finished ] || is old
 }
 
+# The old index keeps a name.
+start_keepold() {
+    make_old start-keepold 20k
+    (cd start-keepold && make_schema_02)
+    cp start-keepold/a.barecat-sqlite-index kept-index
+}
+run_keepold() {
+    "$@" upgrade --keep-old at/a.barecat
+}
+check_keepold() {
+    local kept=at/a.barecat-sqlite-index.old
+    same at/a.barecat old || report "does not hold the tree"
+    if [ "$1" = failed ] && [ -e $kept ] && [ ! -e at/a.barecat ]; then
+        report "left behind: $kept"
+    fi
+    [ "$1" = finished ] || [ "$1" = ended ] || return 0
+    cmp kept-index $kept >log 2>&1 || report "the old index was not kept"
+    [ "$1" = finished ] || return 0
+    mv -f $kept kept-aside
+    is old
+    mv kept-aside $kept
+}
+
 # A shard is lost, and of another one a file is damaged between two that are not.
 start_repair() {
     make_old copy 6k

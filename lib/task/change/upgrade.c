@@ -165,7 +165,9 @@ static enum sb_code bring_up(struct upgrade *upgrade, enum sb_schema schema, str
         upgrade->checksums = true;
         upgrade->result->rebuilt = true;
         upgrade->result->renamed = renames;
-        code = upgrade->options->dry_run ? SB_OK : sb_upgrade_rebuild(upgrade, schema, err);
+        code = sb_upgrade_check_kept(upgrade, err);
+        if (code == SB_OK && !upgrade->options->dry_run)
+            code = sb_upgrade_rebuild(upgrade, schema, err);
     } else {
         code = repair(upgrade, err);
         if (code == SB_OK && renames)

@@ -21,6 +21,7 @@
 struct sb_upgrade_options {
     bool dry_run;   /* only counts what would be done */
     bool checksums; /* compute missing ones, also if the schema is 0.3 already */
+    bool keep_old;  /* an index of an older schema keeps a name: its own, followed by ".old" */
     unsigned threads;
 
     /* Optional; bytes and files with a computed checksum. */
@@ -32,6 +33,7 @@ struct sb_upgrade_options {
 struct sb_upgrade_result {
     int major, minor;   /* the previous schema; 0, 0 from before versions */
     bool rebuilt;       /* a new index was built */
+    bool kept;          /* the previous one has its name with ".old" */
     bool renamed;       /* ARCHIVE-sqlite-index became ARCHIVE */
     bool triggers;      /* config.use_triggers was set to 1 */
     bool limit;         /* config.shard_size_limit was set to none */
@@ -43,9 +45,9 @@ struct sb_upgrade_result {
 };
 
 /*
- * SB_FORMAT for a newer schema. SB_INVALID for a symbolic link, which is not followed for writing.
- * Files whose checksum cannot be computed are reported to notify as problems ("unreadable"), and
- * the run continues.
+ * SB_FORMAT for a newer schema. SB_EXISTS if the name of keep_old is another file's. SB_INVALID for
+ * a symbolic link, which is not followed for writing. Files whose checksum cannot be computed are
+ * reported to notify as problems ("unreadable"), and the run continues.
  */
 enum sb_code sb_upgrade(const char *path, const struct sb_upgrade_options *options,
                         const struct sb_notify *notify, struct sb_upgrade_result *result,

@@ -27,7 +27,9 @@ enum sb_code sb_upgrade_statistics(struct upgrade *upgrade, sqlite3 *db, bool co
                                    struct sb_error *err) SB_CHECKED;
 enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
 
-/* upgrade_rebuild.c: from an older schema, up to the removal of the old index. */
+/* upgrade_rebuild.c: from an older schema, up to the removal of the old index. check_kept: with
+ * keep_old, is its name free, or does it lead to the old index already? */
+enum sb_code sb_upgrade_check_kept(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
                                 struct sb_error *err) SB_CHECKED;
 

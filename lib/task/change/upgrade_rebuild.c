@@ -2,16 +2,19 @@
 #include "archive/database.h"
 #include "archive/ddl.h"
 #include "archive/own/new_index.h"
+#include "archive/own/own_names.h"
 #include "archive/own/settle.h"
 #include "core/interrupt.h"
 #include "task/change/upgrade_impl.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define COLUMNS 9
+#define COLUMNS  9
+#define KEPT_END ".old" /* as Barecat's upgrade calls it */
 
 /* How the tables of an older schema are read as those of 0.3. */
 static const struct tables {
@@ -45,6 +48,7 @@ struct copy {
     struct upgrade *upgrade;
     const struct tables *tables;
     struct sb_new_index made;
+    char *kept; /* the second name of the old index, made by this run; NULL: none */
     bool committed;
 };
 
@@ -205,6 +209,72 @@ static enum sb_code copy_permissions(const struct copy *copy, struct sb_error *e
     return SB_OK;
 }
 
+/* *there: a killed run has given the old index this name. */
+static enum sb_code look_for_kept(const struct upgrade *upgrade, const char *name, bool *there,
+                                  struct sb_error *err)
+{
+    struct sb_look kept, old;
+    enum sb_code code = sb_look_at(name, &kept, err);
+
+    if (code == SB_OK)
+        code = sb_look_at(upgrade->hold.file, &old, err);
+    if (code)
+        return code;
+    *there = kept.there && old.there && sb_is_identical(&kept.identity, &old.identity);
+    if (kept.there && !*there)
+        return sb_fail(err, SB_EXISTS,
+                       "%s: exists, so the old index cannot be kept as that; move it away, or "
+                       "leave out --keep-old",
+                       name);
+    return SB_OK;
+}
+
+enum sb_code sb_upgrade_check_kept(struct upgrade *upgrade, struct sb_error *err)
+{
+    enum sb_code code;
+    bool there;
+    char *name;
+
+    if (!upgrade->options->keep_old)
+        return SB_OK;
+    name = sb_own_name(upgrade->hold.file, KEPT_END, err);
+    code = name ? look_for_kept(upgrade, name, &there, err) : err->code;
+    upgrade->result->kept = code == SB_OK;
+    free(name);
+    return code;
+}
+
+/* The old index gets a second name, which is on disk before it loses the first. */
+static enum sb_code keep_old(struct copy *copy, struct sb_error *err)
+{
+    const struct upgrade *upgrade = copy->upgrade;
+    char *name = sb_own_name(upgrade->hold.file, KEPT_END, err);
+    enum sb_code code;
+    bool there;
+
+    if (!name)
+        return err->code;
+    code = look_for_kept(upgrade, name, &there, err);
+    if (code == SB_OK && !there) {
+        if (link(upgrade->hold.file, name) == 0) {
+            copy->kept = name;
+            return SB_OK;
+        }
+        code = sb_fail_errno(err, errno, "%s: the old index cannot be kept as that", name);
+    }
+    free(name);
+    return code;
+}
+
+static void take_name_back(const struct copy *copy)
+{
+    struct sb_error ignored;
+    bool there;
+
+    if (look_for_kept(copy->upgrade, copy->kept, &there, &ignored) == SB_OK && there)
+        unlink(copy->kept);
+}
+
 /* The old one is locked until the new one has its place. */
 static enum sb_code put_in_place(struct copy *copy, struct sb_error *err)
 {
@@ -215,6 +285,10 @@ static enum sb_code put_in_place(struct copy *copy, struct sb_error *err)
     if (code)
         return code;
     sb_new_index_close(made);
+    if (upgrade->options->keep_old)
+        code = keep_old(copy, err);
+    if (code)
+        return code;
     return sb_new_index_place(&upgrade->hold, made->path, &made->fd, &made->identity,
                               &copy->committed, err);
 }
@@ -237,7 +311,11 @@ enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
     if (code == SB_OK)
         code = put_in_place(&copy, err);
     upgrade->kept = copy.committed ? code != SB_OK : !sb_settle_undo(hold, 0);
+    if (copy.kept && !copy.committed)
+        take_name_back(&copy);
     upgrade->result->rebuilt = copy.committed;
+    upgrade->result->kept &= copy.committed;
+    free(copy.kept);
     sb_new_index_release(&copy.made);
     return code;
 }
