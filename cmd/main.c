@@ -10,22 +10,19 @@
 
 #include "core/interrupt.h"
 
-#include <archive.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #define LINK_PREFIX "shardbox-"
 
-static const char usage[] = "usage: shardbox COMMAND [OPTION]... [ARGUMENT]...\n"
-                            "       shardbox help COMMAND\n"
-                            "       shardbox --list | --version | --help | --completions=SHELL\n";
+static const char usage[] =
+    "usage: shardbox COMMAND [OPTION]... [ARGUMENT]...\n"
+    "       shardbox help COMMAND\n"
+    "       shardbox --list | --version [--json] | --help | --completions=SHELL\n";
 
 #define NAME_SIZE_MAX 16
 
@@ -122,13 +119,15 @@ static int complain_of_no_command(void)
     return message_usage("no command given");
 }
 
-static int print_version(void)
+/* option: what follows --version, or NULL. */
+static int print_version(const char *option)
 {
-    output_format("shardbox %s\n", VERSION);
-    output_format("SQLite %s\n", sqlite3_libversion());
-    output_format("%s\n", archive_version_string()); /* "libarchive 3.6.2" */
-    output_format("zlib %s\n", zlibVersion());
-    output_format("zstd %s\n", ZSTD_versionString());
+    if (!option)
+        version_print();
+    else if (strcmp(option, "--json") == 0)
+        version_print_json();
+    else
+        return message_usage("--version: '%s' does not go with it, only --json", option);
     return STATUS_CLEAN;
 }
 
@@ -167,7 +166,7 @@ static int dispatch(int argc, char **argv)
         return STATUS_CLEAN;
     }
     if (strcmp(word, "--version") == 0)
-        return print_version();
+        return print_version(argv[2]);
     if (strncmp(word, completions, strlen(completions)) == 0)
         return print_completions(word + strlen(completions));
     if (word[0] == '-')

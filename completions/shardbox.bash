@@ -68,7 +68,7 @@ _shardbox_table() {
         first=file others=file
         ;;
     upgrade)
-        options='--checksums --wait -n --dry-run -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--checksums --keep-old --wait -n --dry-run -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     help) first="words:$_shardbox_commands" ;;

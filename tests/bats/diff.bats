@@ -472,3 +472,23 @@ damaged: sub/file: its bytes do not match their checksum'
     make_archive
     run_fail 2 bash -c '"$SHARDBOX" diff -C . a.barecat >/dev/full'
 }
+
+@test "--csv has a column for each key: what a side has of an owner is an object" {
+    make_archive
+    rm tree/one
+    printf x >tree/more,
+    chmod 600 tree/a.txt
+    printf 'longer now\n' >tree/sub/file
+    ln -sfn elsewhere "tree/$(sb find --type=l a.barecat | head -n 1)"
+    alter "UPDATE files SET uid = 77 WHERE path = 'empty'"
+    sb diff --owner --json -C tree a.barecat >rows.json || (($? == 1))
+    sb diff --owner --csv -C tree a.barecat >rows.csv || (($? == 1))
+    run_ok head -n 1 rows.csv
+    output_is 'kind,path,type,archive,other,text'
+    (($(wc -l <rows.csv) == $(wc -l <rows.json) + 1)) || fail 'rows'
+    grep -qx 'missing,one,file,,,' rows.csv || fail 'missing'
+    grep -qx 'extra,"more,",file,,,' rows.csv || fail 'extra'
+    grep -qx 'mode,a.txt,,420,384,' rows.csv || fail 'mode'
+    grep -q '^owner,empty,,"{""uid"":77,""gid"":' rows.csv || fail 'owner'
+    grep -q '^target,[^,]*,,[^,]*,elsewhere,$' rows.csv || fail 'target'
+}

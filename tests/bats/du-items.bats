@@ -68,3 +68,8 @@ metadata() {
     run_fail 2 sb du --array=nix a.syr
     stderr_is "shardbox du: a.syr: has no array 'nix'"
 }
+
+@test "--csv has the columns of all objects" {
+    make_two
+    csv_is_json du a.syr
+}

@@ -84,3 +84,18 @@ make_set() {
     run_fail 2 sb du --limits=tail a.barecat
     stderr_has '--limits goes with bags'
 }
+
+@test "-c totals one file too, -k says so in the heading, --csv has the columns of all objects" {
+    make_bag a.bag "$(printf '%02000d' 0)" x
+    run_ok sb du -ck a.bag
+    output_is '     records       stored(K)        bytes(K)  ratio path
+           2               2               2   1.00 a.bag
+           2               2               2   1.00 total'
+    run_ok sb du -b a.bag
+    [[ ${lines[1]} == *' 2001            2001   1.00 a.bag' ]] || fail 'bytes'
+    make_bag s-00000-of-00002.bag one
+    make_bag s-00001-of-00002.bag two three
+    csv_is_json du s@2.bag
+    run_ok sb du --csv s@2.bag
+    [[ ${lines[0]} == path,total,records,stored,bytes ]] || fail 'names'
+}

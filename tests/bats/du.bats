@@ -165,3 +165,78 @@ END
     run_fail 2 sb du
     stderr_has "no archive given"
 }
+
+@test "-c adds a last line, total; what several PATHs hold counts once" {
+    make_small
+    run_ok sb du -c a.barecat
+    output_is $'2\ta/dir\n6\ta\n0\tempty\n10\t.\n10\ttotal'
+    run_ok sb du -sc a.barecat a b a/x
+    output_is $'6\ta\n4\tb\n3\ta/x\n10\ttotal'
+    run_ok sb du -c a.barecat a/dir a/x
+    output_is $'2\ta/dir\n3\ta/x\n5\ttotal'
+    run_ok sb du -s --total a.barecat b / b
+    output_is $'4\tb\n10\t.\n4\tb\n10\ttotal'
+    run_ok sb du -sc --count a.barecat a b
+    output_is $'3\ta\n1\tb\n4\ttotal'
+    run_ok sb du -sch --sort=size a.barecat empty a
+    output_is $'6\ta\n0\tempty\n6\ttotal'
+    run_ok sb du -sc --json a.barecat a
+    output_is '{"path":"a","type":"dir","size":6,"files":3}
+{"size":6,"files":3,"total":true}'
+    run_fail 1 sb du -c a.barecat nothing
+    output_is $'0\ttotal'
+    tar cf a.tar -C tree .
+    run_ok sb du -sc a.tar a b
+    output_is $'6\ta\n4\tb\n10\ttotal'
+    for option in --gaps --export=ncdu; do
+        run_fail 2 sb du -c $option a.barecat
+        stderr_has " and -c cannot be given together"
+    done
+}
+
+@test "the total counts once, whatever stands between a directory and what is below it" {
+    mkdir -p tree/a/b 'tree/a b' tree/a-b
+    for file in a/b/x 'a b/x' a-b/x a.b $'a\001'; do printf 1 >"tree/$file"; done
+    sb pack a.barecat -C tree .
+    sb du -sc a.barecat a/b 'a b' a-b a.b $'a\001' a a/b/x | tail -n 1 >got
+    [[ $(cat got) == $'5\ttotal' ]] || fail "$(cat got)"
+}
+
+@test "-b is accepted, -k and -m count in their units, rounded up as GNU du does" {
+    make_small
+    truncate -s 2000000 tree/b
+    sb pack --force a.barecat -C tree .
+    run_ok sb du -b a.barecat
+    output_is $'2\ta/dir\n6\ta\n0\tempty\n2000006\t.'
+    run_ok sb du -sbh a.barecat
+    output_is $'2.0M\t.'
+    run_ok sb du -k a.barecat
+    output_is $'1\ta/dir\n1\ta\n0\tempty\n1954\t.'
+    run_ok sb du -scm a.barecat b a/x
+    output_is $'2\tb\n1\ta/x\n2\ttotal'
+    run_ok sb du -sk --json a.barecat
+    output_has '"size":2000006'
+    for options in -bk -km -hm '--count -k'; do
+        # shellcheck disable=SC2086 # words of a command
+        run_fail 2 sb du $options a.barecat
+        output_is ''
+    done
+    stderr_is "shardbox du: --count counts files, and has no -k and no -m; try 'shardbox du --help'"
+}
+
+@test "--csv is a row for each object, below a line of names" {
+    make_small
+    run_ok sb du --csv a.barecat a
+    output_is 'path,type,size,files
+a/dir,dir,2,1
+a,dir,6,3'
+    run_ok sb du -sc --csv a.barecat a
+    output_is 'path,type,size,files,total
+a,dir,6,3,
+,,6,3,true'
+    csv_is_json du -ac a.barecat
+    csv_is_json du --gaps a.barecat
+    csv_is_json du --samples a.barecat
+    run_fail 2 sb du --csv --export=ncdu a.barecat
+    stderr_has '--export and --csv cannot be given together'
+}

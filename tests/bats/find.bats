@@ -273,3 +273,20 @@ names_of() {
     echo text >text
     run_fail 2 sb find text
 }
+
+@test "--csv is a row for each object of --json, below a line of names" {
+    make_tree tree
+    make_raw_names tree
+    sb pack -q a.barecat -C tree .
+    csv_is_json find a.barecat
+    csv_is_json find a.barecat --type=l
+    run_ok sb find --csv --name=one a.barecat
+    [[ ${lines[0]} == path,type,size,mode,uid,gid,mtime_ns,shard,offset,crc32c,target ]] || fail 'names'
+    [[ ${lines[1]} == one,file,1,* && ${#lines[@]} == 2 ]] || fail 'rows'
+    run_ok sb find --csv --name=nothing a.barecat
+    [[ ${#lines[@]} == 1 ]] || fail 'no rows'
+    run_fail 2 sb find --csv --printf=%p a.barecat
+    stderr_has '--csv and --printf cannot be given together'
+    run_fail 2 sb find --csv --missing -T /dev/null a.barecat
+    stderr_has '--missing and --csv cannot be given together'
+}

@@ -190,3 +190,35 @@ need_read_only() {
     mkdir -p "$BATS_TEST_TMPDIR/mountable"
     read_only "$BATS_TEST_TMPDIR/mountable" true 2>/dev/null || skip "cannot mount here"
 }
+
+# csv_is_json COMMAND...: --csv has the rows of --json, in a column for each key that any of them has.
+csv_is_json() {
+    sb "$@" --json >rows.json && sb "$@" --csv >rows.csv || return
+    python3 - <<'PYTHON' || fail "$*"
+import base64, csv, json
+
+def text(value):
+    if value is None:
+        return b""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+rows = []
+for line in open("rows.json"):
+    row = json.loads(line)
+    for key in [key for key in row if key.endswith("_base64")]:
+        row[key[:-7]] = base64.b64decode(row.pop(key))
+    rows.append(row)
+table = list(csv.reader(open("rows.csv", encoding="utf-8", errors="surrogateescape", newline="")))
+names = table.pop(0)
+assert {key for row in rows for key in row} <= set(names) and len(set(names)) == len(names), names
+assert len(rows) == len(table), (len(rows), len(table))
+for row, cells in zip(rows, table):
+    assert len(cells) == len(names), cells
+    got = [cell.encode("utf-8", "surrogateescape") for cell in cells]
+    assert got == [text(row.get(name)) for name in names], (row, cells)
+PYTHON
+}

@@ -190,3 +190,16 @@ shardbox ls: k:0/nothing: the key has no such array'
         stderr_has "k: is a cache, and only archives can be changed; 'shardbox convert' makes one of it"
     done
 }
+
+@test "--csv has lists as their JSON; a line of names with -v" {
+    make_dicts k
+    csv_is_json ls k
+    csv_is_json ls .
+    run_ok sb ls --csv k k:1
+    [[ ${lines[1]} == 'k:1,dict,false,"[{""name"":""emb"",""dtype"":""float32"",""shape"":[1],'* ]] || fail 'a list'
+    run_ok sb ls -v k k:1
+    output_is 'segment structure arrays                                  key
+      1 dict      emb:float32[1],mask:bool[1,1],meta:blob k:1'
+    run_ok sb ls -v .
+    [[ ${lines[0]} == '        keys segments           bytes structure cache' ]] || fail 'caches'
+}

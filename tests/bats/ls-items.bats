@@ -208,3 +208,11 @@ a-00001-of-00002.syr'
     run_fail 2 sb ls "$(printf 'a-name-of-some-length.syr,%.0s' {1..129})"
     stderr_has '...: stands for 129 files, and at most 128 are read as one'
 }
+
+@test "--csv, and a line of names with -v" {
+    make_three
+    csv_is_json ls a.syr
+    run_ok sb ls -lv a.syr 1/label
+    output_is 'item dtype length bytes offset array
+   1 int64      1     8     36 label'
+}

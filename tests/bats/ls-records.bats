@@ -295,3 +295,39 @@ END
     run_fail 2 sb ls --count a.barecat
     stderr_has '--count goes with bags'
 }
+
+@test "on a terminal, or with -v, there is a line of names above the columns" {
+    make_set
+    run_ok sb ls -v s@2.bag
+    [[ ${lines[0]} == 'index stored size' ]] || fail 'without -l'
+    run_ok sb ls -lv --records=3 s@2.bag
+    output_is 'index stored size shard offset
+    3     11   11     0      9'
+    run_ok script -qec "$(printf '%q ' "$SHARDBOX" ls -l --records=3 s@2.bag)" /dev/null
+    [[ ${lines[0]//$'\r'/} == 'index stored size shard offset' ]] || fail 'a terminal'
+    run_ok sb ls -v --count s@2.bag
+    output_is 8
+    run_ok sb ls -v --find=delta s@2.bag
+    output_is $'index stored size\n    4      5    5'
+}
+
+@test "--csv has a column for each key, also where only some rows have it" {
+    make_set
+    csv_is_json ls s@2.bag
+    csv_is_json ls --find-all=beta s@2.bag
+    csv_is_json ls --shards s@2.bag
+    run_ok sb ls --csv --find=beta s@2.bag
+    output_is 'key,index,shard,offset,stored,size,file,defect
+beta,1,0,5,4,4,s-00000-of-00002.bag,'
+    make_bag a.bag 'a,b' $'"\xff\n'
+    run_ok sb ls --csv --find='a,b' a.bag
+    [[ ${lines[1]} == '"a,b",0,0,0,3,3,a.bag,' ]] || fail 'quoted'
+}
+
+@test "-F and -p change nothing of rows, --full-time and -L are of trees" {
+    make_set
+    sb ls s@2.bag >plain
+    sb ls -aFp s@2.bag | cmp - plain
+    run_fail 2 sb ls --full-time s@2.bag
+    stderr_has 'is a bag, whose records are listed in their order, without --full-time'
+}

@@ -183,6 +183,106 @@ lrwxrwxrwx 1 $owner $(id -gn) 3 Feb  3  2001 l -> a/x"
 2 directories, 5 files"
 }
 
+@test "--tree -L draws that many levels, -d only directories" {
+    make_small
+    run_ok sb ls --tree -L 1 a.barecat
+    output_is ".
+├── a
+├── b
+└── l
+
+1 directory, 2 files"
+    run_ok sb ls --tree -L2 -d a.barecat
+    output_is ".
+└── a
+    └── dir
+
+2 directories"
+    run_ok sb ls --tree -d --max-depth=1 a.barecat a
+    output_is $'a\n└── dir\n\n1 directory'
+    tar cf a.tar -C tree .
+    for container in a.barecat a.tar; do
+        run_ok sb ls --tree -F -L 2 $container
+        output_is ".
+├── a/
+│   ├── dir/
+│   ├── x
+│   └── y
+├── b
+└── l@
+
+2 directories, 4 files"
+    done
+}
+
+@test "-R -L lists that many levels" {
+    make_small
+    run_ok sb ls -R -L 1 a.barecat
+    output_is $'.:\na\nb\nl'
+    run_ok sb ls -R -L 2 a.barecat
+    output_is $'.:\na\nb\nl\n\na:\ndir\nx\ny'
+    sb ls -R a.barecat >whole
+    sb ls -R -L 3 a.barecat | cmp - whole
+    sb ls -R -L 99 a.barecat | cmp - whole
+}
+
+@test "-L goes with --tree or -R, and these two not with each other" {
+    make_small
+    run_fail 2 sb ls -L 1 a.barecat
+    stderr_is "shardbox ls: -L goes with --tree or -R; try 'shardbox ls --help'"
+    run_fail 2 sb ls -R --tree a.barecat
+    stderr_is "shardbox ls: -R and --tree cannot be given together: --tree shows every level; try 'shardbox ls --help'"
+    run_fail 2 sb ls --tree -L 0 a.barecat
+    stderr_has "--max-depth: '0' is not a whole number from 1"
+}
+
+@test "-F marks directories, links and executable files, -p only directories, as GNU ls does" {
+    make_small
+    chmod +x tree/a/x
+    ln -s /nowhere tree/a/link
+    sb pack --force a.barecat -C tree .
+    for options in -F -p -RF -Rp -aF '-dF a b l' '-F a/x a/link'; do
+        # shellcheck disable=SC2086 # words of a command
+        (cd tree && LC_ALL=C ls ${options/-R/-AR} | sed 's#^\./\(.*:\)$#\1#' | sed '/^\.\{1,2\}\/$/d') >theirs
+        # shellcheck disable=SC2086
+        sb ls ${options%% *} a.barecat $(set -- $options && shift && echo "$@") | cmp - theirs ||
+            fail "$options"
+    done
+    tar cf a.tar -C tree .
+    run_ok sb ls -F a.tar
+    output_is $'a/\nb\nl@'
+    run_ok sb ls -1 --classify a.barecat a
+    output_is $'dir/\nlink@\nx*\ny'
+    run_ok sb ls -lF a.barecat
+    output_has ' a/'
+    output_has 'l -> a/x'
+    output_lacks '@'
+    rm a.barecat-shard-00000
+    run_ok sb ls -lF a.barecat
+    output_has ' l@'
+}
+
+@test "-F on a terminal: the mark is behind the colour, and has its room in columns" {
+    make_small
+    on_terminal "$SHARDBOX" ls -F a.barecat
+    output_is $'\033[01;34ma\033[0m/  b  \033[01;36ml\033[0m@'
+    on_terminal "$SHARDBOX" ls -F --color=never a.barecat a
+    output_is 'dir/  x  y'
+}
+
+@test "--full-time is -l with nanoseconds and the zone, as GNU ls has it" {
+    make_small
+    (cd tree && LC_ALL=C ls --full-time a/x b l | sed 's/^l\(.*\) l -> .*/l\1/') | awk '{ print $6, $7, $8 }' >theirs
+    sb ls --full-time a.barecat a/x b l | awk '{ print $6, $7, $8 }' | cmp - theirs
+    run_ok sb ls --full-time a.barecat b
+    output_has ' 2001-02-03 04:05:06.500000000 +0000 b'
+    TZ=America/St_Johns run_ok sb ls --full-time a.barecat b
+    output_has ' 2001-02-03 00:35:06.500000000 -0330 b'
+    sql a.barecat "UPDATE files SET mtime_ns = NULL WHERE path = 'b'"
+    run_ok sb ls --full-time a.barecat b a/x
+    output_has '                                  ? b'
+}
+
 @test "a deep tree is listed and drawn" {
     make_small
     sql a.barecat "UPDATE config SET value_int = 0 WHERE key = 'use_triggers';
@@ -237,6 +337,49 @@ lrwxrwxrwx 1 $owner $(id -gn) 3 Feb  3  2001 l -> a/x"
     run_ok sb ls -R --json a.barecat
     [[ ${#lines[@]} == 7 ]] || fail "seven entries"
     output_has '"path":"a/dir/z","type":"file","size":2'
+}
+
+@test "--csv is a row for each object, below a line of names" {
+    make_small
+    run_ok sb ls --csv a.barecat b l
+    output_is 'path,type,size,mode,uid,gid,mtime_ns,shard,offset,crc32c,target'"
+b,file,4,416,$(id -u),$(id -g),981173106500000000,0,6,$(sql a.barecat "SELECT crc32c FROM files WHERE path = 'b'"),
+l,link,3,511,$(id -u),$(id -g),981173106500000000,0,10,$(sql a.barecat "SELECT crc32c FROM files WHERE path = 'l'"),a/x"
+    csv_is_json ls -R a.barecat
+    csv_is_json ls --shards a.barecat
+    csv_is_json ls --at 0:0+1K a.barecat
+    tar cf a.tar -C tree .
+    csv_is_json ls -R a.tar
+    run_fail 1 sb ls --csv a.barecat nothing
+    output_is 'path,type,size,mode,uid,gid,mtime_ns,shard,offset,crc32c,target'
+}
+
+@test "--csv: names are raw bytes, quoted where a comma, a quote or the end of a line is in them" {
+    make_archive
+    ln -s $'to,"\r' tree/odd
+    printf x >tree/$'a,"b"\n\xff'
+    sb pack -q --force a.barecat -C tree .
+    csv_is_json ls -R a.barecat
+    run_ok sb ls --csv a.barecat
+    output_has $'\n"a,""b""\n\xff",file,1,'
+    output_has $',"to,""\r"\n'
+    on_terminal "$SHARDBOX" ls --csv a.barecat
+    output_lacks $'\033'
+    output_has 'esc\033[31m,file'
+}
+
+@test "--json and --csv cannot be given together, and what has no objects has no rows" {
+    make_small
+    for command in ls find du diff; do
+        run_fail 2 sb $command --json --csv a.barecat
+        stderr_is "shardbox $command: --json and --csv cannot be given together; try 'shardbox $command --help'"
+        run_fail 2 sb $command --csv --json a.barecat
+        stderr_has '--csv and --json cannot be given together'
+    done
+    run_fail 2 sb ls --csv --tree a.barecat
+    stderr_has '--tree is in order of name, and has no --csv'
+    run_fail 2 sb ls --csv --rsync-list a.barecat
+    stderr_has "lists of shards' names have no --csv"
 }
 
 @test "on a terminal names stand in columns, quoted" {

@@ -98,6 +98,22 @@ on_terminal() {
     [ "${#lines[@]}" -eq 5 ]
 }
 
+@test "--version --json is an object with what is built in" {
+    run_ok sb --version --json
+    [[ ${#lines[@]} == 1 ]] || fail 'one line'
+    echo "$output" >got
+    jq -e --arg version "$(sb --version | sed -n '1s/shardbox //p')" '.version == $version' got
+    jq -e '.schema == [0, 3] and (.libc.static | type) == "boolean" and (.libc.glibc | startswith("2."))' got
+    jq -e '.libraries | keys == ["bzip2", "libarchive", "libbson", "liblzma", "lz4", "sqlite", "zlib", "zstd"]' got
+    jq -e '.libraries | all(test("^[0-9]+([.][0-9]+)+$"))' got
+    jq -e '.codecs == ["gz", "bz2", "xz", "lzma", "zst", "lz4"]' got
+    jq -e '.formats | map(select(.reads and .writes).name)
+        == ["archive", "dir", "tar", "zip", "bag", "bagz", "syrah", "cache"]' got
+    jq -e '.formats | map(select(.reads and (.writes | not)).name) == ["cpio"]' got
+    run_fail 2 sb --version --jsn
+    stderr_is "shardbox: --version: '--jsn' does not go with it, only --json; try 'shardbox --help'"
+}
+
 @test "a mistyped command brings a suggestion" {
     run_fail 2 sb verfiy a.barecat
     stderr_is "shardbox: verfiy: no such command; did you mean 'verify'?"
