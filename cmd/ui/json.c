@@ -180,7 +180,9 @@ static void quote_cell(struct json *line)
 static void end_cell(struct json *line)
 {
     for (size_t i = line->cell; i < line->text.size && !line->failed; i++) {
-        if (strchr(",\"\r\n", line->text.data[i]) && line->text.data[i]) {
+        char c = line->text.data[i];
+
+        if (c == ',' || c == '"' || c == '\r' || c == '\n') {
             quote_cell(line);
             return;
         }

@@ -72,3 +72,9 @@ load cache
     run_fail 2 sb du t t:0
     stderr_is "shardbox du: t: is a cache, and has no PATHs; try 'shardbox du --help'"
 }
+
+@test "--csv has the columns of all objects, of a cache and of several" {
+    make_dicts k
+    csv_is_json du k
+    csv_is_json du .
+}
