@@ -9,7 +9,7 @@
 #include "ui/json.h"
 
 /*
- * All kinds of defects, of any container, as shardbox-verify(1) lists them; the last one, "other",
+ * All kinds of defects, of any container, as shardbox-reports(7) lists them; the last one, "other",
  * stands for any that is not among them.
  */
 #define VERIFY_KINDS 33
@@ -31,7 +31,7 @@ struct verify_count {
 void verify_print_summary(const char *container, const char *unproved,
                           const struct verify_count *counts);
 
-/* An object, as shardbox-verify(1) describes it, but for its end. */
+/* An object, as shardbox-reports(7) describes it, but for its end. */
 void verify_defect_json(struct json *line, const struct sb_defect *defect);
 
 #endif

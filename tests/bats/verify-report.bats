@@ -192,7 +192,7 @@ nothing_else_is_here() {
 @test "metrics have each kind that the manual page lists" {
     make_archive
     sb verify --prom=m.prom a.barecat
-    sed -n '/^\.Ss Kinds of defects/,/^\.El/s/^\.It Li //p' "$PROJECT/man/shardbox-verify.1" |
+    sed -n '/^\.Sh KINDS OF DEFECTS/,/^\.El/s/^\.It Li //p' "$PROJECT/man/shardbox-reports.7" |
         tr -d ' ' | tr , '\n' | sort >listed
     sed -n 's/.*kind="\([a-z]*\)".*/\1/p' m.prom | grep -v '^other$' | sort >written
     diff listed written
