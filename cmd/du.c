@@ -407,8 +407,8 @@ static enum sb_code measure_gaps(struct usage *usage, struct sb_error *err)
     if (code)
         return code;
     if (gaps.absent)
-        message_problem("%s: %" PRId64 " shards are not there, what they hold behind their last "
-                        "file is not counted",
+        message_problem("%s: %" PRId64 " shards are missing; what they hold after their last file "
+                        "is not counted",
                         path, gaps.absent);
     if (usage->settings->json) {
         json_rows(&usage->line, usage->settings->json, (const char *const[]){"gaps", NULL});
@@ -471,7 +471,7 @@ static int check_usage(const struct settings *settings, int operands)
     if (settings->summarize && settings->max_depth > 0)
         return message_usage("-s and -d %" PRId64 " cannot be given together", settings->max_depth);
     if (settings->gaps && (operands > 1 || settings->export >= 0))
-        return message_usage("--gaps is of a whole archive, and stands alone");
+        return message_usage("--gaps is of a whole archive: give no PATH and no --export");
     if (settings->gaps && (settings->summarize || settings->count || settings->total))
         return message_usage("--gaps and %s cannot be given together", settings->summarize ? "-s"
                                                                        : settings->count ? "--count"

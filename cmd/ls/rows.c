@@ -36,7 +36,7 @@ struct list {
     bool by_rows; /* a line, or an object, is a row, not a cell */
 
     struct cell *cells; /* of a row that is listed as a whole */
-    size_t count, room;
+    size_t count, capacity;
     struct sb_buf text; /* these in one column */
 
     struct sb_buf name;
@@ -270,17 +270,17 @@ static void complain(const struct list *list, const struct sb_facts *facts)
         message_problem("%s: %s", list->table->name, facts->defect);
 }
 
-static void need_room(struct list *list, size_t count)
+static void reserve(struct list *list, size_t count)
 {
     struct cell *cells;
 
-    if (count <= list->room)
+    if (count <= list->capacity)
         return;
     cells = reallocarray(list->cells, count, sizeof(*cells));
     if (!cells)
         output_check(ENOMEM);
     list->cells = cells;
-    list->room = count;
+    list->capacity = count;
 }
 
 /* A cell of the row that is listed as a whole; shapes are the table's until its next call. */
@@ -311,7 +311,7 @@ static enum sb_code show_row(struct list *list, int64_t number, const struct sb_
     row.row = number;
     code = ops->describe_row ? ops->describe_row(list->table, number, &row, err) : SB_OK;
     list->count = 0;
-    need_room(list, run->column_count);
+    reserve(list, run->column_count);
     for (uint32_t i = 0; !code && i < run->column_count; i++) {
         struct sb_facts cell = row;
 

@@ -46,9 +46,9 @@ struct json {
 void json_release(struct json *line);
 
 /*
- * For JSON_CSV: prints the line of names, and makes rows from now on; else does nothing. Objects
- * may leave keys out, but have them in the order of the columns, the last of which is followed by
- * NULL and which live on. Only json_print ends a row.
+ * For JSON_CSV: prints the line of names, and makes rows from now on; else does nothing. The
+ * columns end with NULL, and live on. Objects may leave keys out, but have them in the order of the
+ * columns. Only json_print ends a row.
  */
 void json_rows(struct json *line, int form, const char *const *columns);
 
