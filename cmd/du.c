@@ -407,8 +407,8 @@ static enum sb_code measure_gaps(struct usage *usage, struct sb_error *err)
     if (code)
         return code;
     if (gaps.absent)
-        message_problem("%s: %" PRId64 " shards are missing; what they hold after their last file "
-                        "is not counted",
+        message_problem("%s: missing shards: %" PRId64 "; what they hold after their last file is "
+                        "not counted",
                         path, gaps.absent);
     if (usage->settings->json) {
         json_rows(&usage->line, usage->settings->json, (const char *const[]){"gaps", NULL});

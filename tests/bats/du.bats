@@ -122,7 +122,7 @@ END
     rm a.barecat-shard-00000
     run_fail 1 sb du --gaps --json a.barecat
     output_is '{"gaps":3}'
-    stderr_has "1 shards are not there"
+    stderr_has "missing shards: 1"
 }
 
 @test "the index alone is enough" {
