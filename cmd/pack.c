@@ -29,6 +29,7 @@ struct settings {
     bool nul;
     bool append;
     bool update;
+    bool checksum;
     bool force;
     bool seal;
     bool strict;
@@ -140,11 +141,13 @@ static const struct option options[] = {
     OPTION_OUTPUT(struct settings, "the ARCHIVE, in place of the first operand"),
     OPTION_APPEND(struct settings),
     OPTION_FLAG('u', "update", struct settings, update,
-                "with --append: replace files that changed here"),
+                "with --append: what changed here replaces what is there"),
     OPTION_DUPLICATES(struct settings),
     OPTION_REPLACE(struct settings),
     OPTION_SHARD_SIZE(struct settings),
     OPTION_MORE("Archive"),
+    OPTION_FLAG(0, "checksum", struct settings, checksum,
+                "with --update: compare bytes of all files, whatever their times"),
     OPTION_WAIT,
     OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
                   "order of the bytes in shards (default: path)"),
@@ -196,6 +199,8 @@ static const char *misuse(struct settings *settings)
         return "--append and --force exclude each other";
     if ((settings->update || settings->seal) && !settings->append)
         return "--update and --seal need --append";
+    if (settings->checksum && !settings->update)
+        return "--checksum needs --update";
     if (settings->stdin_name &&
         (paths != 1 || settings->inputs[settings->input_count - 1].kind != SB_INPUT_PATH ||
          strcmp(settings->inputs[settings->input_count - 1].text, "-") != 0))
@@ -270,6 +275,7 @@ static struct sb_pack_options options_of(const struct settings *settings,
                    .level = (int)settings->level},
         .threads = (unsigned)settings->threads,
         .update = settings->update,
+        .checksum = settings->checksum,
         .duplicates_given = duplicates != SB_DUPLICATE_ERROR,
         .checkpoint = {.size = settings->checkpoint,
                        .resume = settings->resume,
@@ -286,13 +292,19 @@ static struct sb_pack_options options_of(const struct settings *settings,
 /* The last line on stderr of a run without an error. */
 static void conclude(const struct settings *settings, const struct sb_pack_counts *counts)
 {
+    const char *would = settings->dry_run ? "would be " : "";
     char size[SB_HUMAN_SIZE];
 
     if (counts->done)
         return;
     sb_format_human(counts->bytes, size);
-    message_note("%s: %s %" PRId64 " files (%s) and %" PRId64 " directories", settings->archive,
-                 settings->dry_run ? "would store" : "stored", counts->files, size, counts->dirs);
+    if (!settings->update || counts->files + counts->dirs > 0)
+        message_note("%s: %s %" PRId64 " files (%s) and %" PRId64 " directories", settings->archive,
+                     settings->dry_run ? "would store" : "stored", counts->files, size,
+                     counts->dirs);
+    if (counts->renewed > 0)
+        message_note("%s: files of which only mode, owner or time %schanged: %" PRId64,
+                     settings->archive, would, counts->renewed);
     if (message_status() == STATUS_PARTIAL)
         message_problem("%s: done in part: what is named above was left out or changed meanwhile, "
                         "everything else %s",

@@ -225,6 +225,8 @@ static void notify(void *context, enum sb_level level, const char *kind, const c
     (void)context;
     /* These are the output of a dry run. */
     if (subject && strncmp(kind, "would-", strlen("would-")) == 0) {
+        if (!*subject)
+            subject = "."; /* the root */
         output_line(subject, strlen(subject), false);
         return;
     }

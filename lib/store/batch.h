@@ -55,7 +55,10 @@ struct sb_item {
     /* For the sink: what it decided when it accepted the item, and where it put it. */
     bool replaces;
     int64_t old_size;
+    uint32_t old_crc;
     unsigned mark;
+    bool bare;     /* its bytes need not be read: it is taken as SB_ITEM_BARE */
+    bool compares; /* its bytes decide what is done: they are read in a dry run too */
 
     /* For the batch: offsets of the strings in texts, plus one; 0: NULL. */
     size_t path_at, original_at, hard_link_at, user_at, group_at, component_at, disk_path_at;

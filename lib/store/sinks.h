@@ -37,9 +37,16 @@ struct sb_archive_sink_options {
         SB_MEET_END,   /* fail with SB_EXISTS; in a dry run as SB_MEET_ERROR */
         SB_MEET_KEEP,  /* keep the existing file */
         SB_MEET_REPLACE,
-        SB_MEET_UPDATE, /* replace the existing file if the member is newer or (unless it is
-                           recoded) of another size */
+        SB_MEET_UPDATE, /* what differs from the member is brought up to date: see below */
     } meeting;
+
+    /*
+     * SB_MEET_UPDATE: bytes are replaced if the size differs, or if the time does and the CRC32C
+     * too; else only the row is, if mode, owner or time differ. A file makes way for a directory,
+     * an empty directory for a file. With `checksum` the CRC32C is compared whatever the time is.
+     */
+    bool checksum;
+
     const char *advice; /* SB_MEET_ERROR and _END: the option that the message names; NULL:
                            "--duplicates" */
     bool keep_dirs;     /* SB_APPEND: existing directories keep their metadata */

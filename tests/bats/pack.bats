@@ -329,8 +329,8 @@ mtime_ns|0"
 @test "--dry-run writes nothing and prints what would be stored" {
     make_tree tree
     run_ok sb pack -n a.barecat tree
-    stderr_is ''
-    output_has "tree/a.txt"
+    grep -qx tree/a.txt <<<"$output"
+    stderr_is ""
     [[ ! -e a.barecat ]]
 }
 
@@ -622,7 +622,7 @@ mtime_ns|0"
     echo two >t/b
     sb pack --compress=zst a.barecat -C t .
     run_ok sb pack -v --append --update --compress=zst a.barecat -C t .
-    stderr_has 'stored 0 files'
+    stderr_is ""
     echo longer >t/b
     touch -d '1 hour' t/b
     run_ok sb pack -v --append --update --compress=zst a.barecat -C t .

@@ -49,8 +49,8 @@ static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
         code = sb_writer_prepare_rows(writer, writer->staging, err);
     if (code == SB_OK)
         code = SB_PREPARE(writer->db, err,
-                          {&writer->find_file, "SELECT shard, offset, size, crc32c, mode, mtime_ns"
-                                               " FROM main.files WHERE path = ?1"},
+                          {&writer->find_file, "SELECT shard, offset, size, crc32c, mode, uid,"
+                                               " gid, mtime_ns FROM main.files WHERE path = ?1"},
                           {&writer->find_dir, writer->index_only ? find_any_dir : find_dir});
     return code;
 }

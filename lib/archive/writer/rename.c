@@ -148,16 +148,23 @@ static enum sb_code refuse_reach(struct sb_writer *writer, const struct name *fr
     return code;
 }
 
-/* Is there anything below this directory? */
+enum sb_code sb_writer_has_below(struct sb_writer *writer, const char *path, size_t size,
+                                 bool *found, struct sb_error *err)
+{
+    struct name name = {path, size};
+    int64_t ignored;
+
+    return two_numbers(writer,
+                       "SELECT 1, 1 FROM main.files WHERE " BELOW
+                       " UNION ALL SELECT 1, 1 FROM main.dirs WHERE " BELOW " LIMIT 1",
+                       &name, found, &ignored, &ignored, err);
+}
+
 static enum sb_code refuse_full(struct sb_writer *writer, const struct name *name,
                                 struct sb_error *err)
 {
-    int64_t ignored;
     bool found;
-    enum sb_code code = two_numbers(writer,
-                                    "SELECT 1, 1 FROM main.files WHERE " BELOW
-                                    " UNION ALL SELECT 1, 1 FROM main.dirs WHERE " BELOW " LIMIT 1",
-                                    name, &found, &ignored, &ignored, err);
+    enum sb_code code = sb_writer_has_below(writer, name->text, name->size, &found, err);
 
     if (code || !found)
         return code;

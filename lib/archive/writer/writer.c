@@ -157,7 +157,9 @@ static void take_file_row(sqlite3_stmt *row, struct sb_entry *entry)
     entry->size = sqlite3_column_int64(row, 2);
     entry->crc32c = (uint32_t)known_integer(row, 3, SB_HAS_CRC, &entry->has);
     entry->mode = (uint32_t)known_integer(row, 4, SB_HAS_MODE, &entry->has);
-    entry->mtime_ns = known_integer(row, 5, SB_HAS_MTIME, &entry->has);
+    entry->uid = known_integer(row, 5, SB_HAS_UID, &entry->has);
+    entry->gid = known_integer(row, 6, SB_HAS_GID, &entry->has);
+    entry->mtime_ns = known_integer(row, 7, SB_HAS_MTIME, &entry->has);
     if ((entry->has & SB_HAS_MODE) && S_ISLNK(entry->mode))
         entry->type = SB_LINK;
 }

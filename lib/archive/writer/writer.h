@@ -81,6 +81,10 @@ void sb_writer_free(struct sb_writer *writer);
 enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
                               struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
 
+/* For SB_APPEND: does the archive hold anything below this directory? */
+enum sb_code sb_writer_has_below(struct sb_writer *writer, const char *path, size_t size,
+                                 bool *found, struct sb_error *err) SB_CHECKED;
+
 /* Reserves the next `size` bytes; begins a new shard if they would exceed the limit. */
 enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
                              int64_t *offset, struct sb_error *err) SB_CHECKED;

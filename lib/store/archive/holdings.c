@@ -67,6 +67,44 @@ static enum sb_code drop_clash(struct sb_holdings *holdings, const struct sb_ent
     return code;
 }
 
+/* Is there anything below this directory of the archive? */
+static enum sb_code has_below(struct sb_holdings *holdings, const struct sb_entry *dir, bool *found,
+                              struct sb_error *err)
+{
+    const struct sb_query below = {
+        .order = SB_BY_PATH, .files = true, .dirs = true, .under = dir->path, .names_only = true};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    if (holdings->writer)
+        return sb_writer_has_below(holdings->writer, dir->path, dir->path_size, found, err);
+    code = sb_cursor_open(&cursor, holdings->archive, &below, err);
+    if (!code)
+        code = sb_cursor_next(cursor, &entry, err);
+    sb_cursor_free(cursor);
+    *found = code == SB_OK;
+    return code == SB_END ? SB_OK : code;
+}
+
+/* What the archive has under a name that a new type needs. *gone: it is dropped. */
+static enum sb_code drop_in_way(struct sb_holdings *holdings, const struct sb_entry *old,
+                                bool *gone, struct sb_error *err)
+{
+    bool full = false;
+    enum sb_code code = SB_OK;
+
+    *gone = holdings->makes_way;
+    if (*gone && old->type == SB_DIR)
+        code = has_below(holdings, old, &full, err);
+    *gone = *gone && !full;
+    if (code || !*gone || !holdings->writer)
+        return code;
+    return old->type == SB_DIR
+               ? sb_writer_drop_dir(holdings->writer, old->path, old->path_size, err)
+               : sb_writer_drop_file(holdings->writer, old, err);
+}
+
 /* Would it be below a file of the archive? Looked up once for each directory. */
 static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_entry *wanted,
                                  struct sb_error *err)
@@ -87,7 +125,7 @@ static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_e
         if (code == SB_OK && entry.type != SB_DIR && sb_holdings_is_own(holdings, &entry))
             code = drop_clash(holdings, &entry, err);
         else if (code == SB_OK && entry.type != SB_DIR)
-            holdings->parent_is_dir = false;
+            code = drop_in_way(holdings, &entry, &holdings->parent_is_dir, err);
         if (code == SB_OK && entry.type == SB_DIR)
             break;
         if (code == SB_NOENT)
@@ -101,6 +139,7 @@ static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_e
 enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entry *wanted,
                               struct sb_entry *old, struct sb_error *err)
 {
+    bool gone;
     enum sb_code code = check_parent(holdings, wanted, err);
 
     if (code)
@@ -123,8 +162,13 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
         report_clash(holdings, wanted->path);
         return SB_END;
     }
+    code = drop_in_way(holdings, old, &gone, err);
+    if (code || gone)
+        return code ? code : SB_NOENT;
     sb_report(holdings->notify, SB_PROBLEM, "clash", wanted->path,
-              "is a %s in the archive; left out", old->type == SB_DIR ? "directory" : "file");
+              old->type == SB_DIR ? "is a directory in the archive; left out; 'shardbox rm -r' "
+                                    "removes it with all that is below it"
+                                  : "is a file in the archive; left out; 'shardbox rm' removes it");
     return SB_END;
 }
 

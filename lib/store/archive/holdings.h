@@ -18,11 +18,15 @@ struct sb_archive;
 struct sb_progress;
 struct sb_writer;
 
-/* Zeroed but for the first four fields. */
+/* Zeroed but for the first five fields. */
 struct sb_holdings {
     struct sb_writer *writer;   /* of SB_APPEND, or */
     struct sb_archive *archive; /* the archive itself, where nothing is written */
     const struct sb_notify *notify;
+
+    /* A file of the archive is dropped where a directory is wanted, and an empty directory where a
+     * file is. */
+    bool makes_way;
 
     /* Files from its begin on are the run's own, from an earlier stretch. Where such a file clashes
      * with a directory it is dropped, as within one stretch. NULL: the run has none. */

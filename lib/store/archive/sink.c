@@ -14,8 +14,10 @@
 
 /* What item->mark says. */
 enum {
-    UNCHECKED = 1 << 0, /* its CRC32C was computed here, for want of another */
-    OVER_OWN = 1 << 1,  /* it replaces a file that an earlier stretch stored */
+    UNCHECKED = 1 << 0,  /* its CRC32C was computed here, for want of another */
+    OVER_OWN = 1 << 1,   /* it replaces a file that an earlier stretch stored */
+    NEW_ROW = 1 << 2,    /* its mode, owner or time are not those of the file it replaces, */
+    SAME_BYTES = 1 << 3, /* but its bytes are */
 };
 
 struct archive_sink {
@@ -25,6 +27,7 @@ struct archive_sink {
     bool keep_dirs;
     bool appends;
     bool dry_run;
+    bool checksum;
     const struct sb_notify *notify;
     struct sb_writer *writer;    /* NULL in a dry run */
     struct sb_archive *existing; /* dry run of an append: what names are looked up in */
@@ -36,6 +39,7 @@ struct archive_sink {
     int64_t part_place;
 
     int64_t own_superseded; /* files of earlier stretches */
+    int64_t renewed_bytes;  /* of the files that counts.renewed counts */
 
     /* What its parts add up to so far; touched only by drain. */
     uint32_t part_crc;
@@ -49,13 +53,41 @@ static struct archive_sink *self_of(struct sb_sink *sink)
 
 /* Names that the archive holds */
 
-/* Sizes say nothing about bytes that are yet to be recoded. */
-static bool is_outdated(const struct sb_entry *entry, const struct sb_entry *old, bool recodes)
+/* Is anything of its row but the bytes' extent another than the archive's? */
+static bool differs(const struct sb_entry *entry, const struct sb_entry *old)
 {
-    if (!(old->has & SB_HAS_MTIME) || !(entry->has & SB_HAS_MTIME))
-        return true;
-    return entry->mtime_ns > old->mtime_ns ||
-           (!recodes && entry->size >= 0 && entry->size != old->size);
+    unsigned news = entry->has & ~old->has, both = entry->has & old->has;
+
+    return (news & (SB_HAS_MODE | SB_HAS_UID | SB_HAS_GID | SB_HAS_MTIME)) ||
+           ((both & SB_HAS_MODE) && (entry->mode & 07777) != (old->mode & 07777)) ||
+           ((both & SB_HAS_UID) && entry->uid != old->uid) ||
+           ((both & SB_HAS_GID) && entry->gid != old->gid) ||
+           ((both & SB_HAS_MTIME) && entry->mtime_ns != old->mtime_ns);
+}
+
+/* Sizes say nothing about bytes that are yet to be recoded. */
+static bool has_other_size(const struct sb_entry *entry, const struct sb_entry *old, bool recodes)
+{
+    return entry->type != old->type || entry->size < 0 || (!recodes && entry->size != old->size);
+}
+
+/* What is brought up to date: all of it, where its bytes say so, the row alone, or nothing. */
+static void update(const struct archive_sink *self, const struct sb_entry *entry,
+                   const struct sb_entry *old, struct sb_item *item)
+{
+    bool same_time = entry->has & old->has & SB_HAS_MTIME && entry->mtime_ns == old->mtime_ns;
+    bool looks = self->checksum || !same_time;
+
+    item->mark |= differs(entry, old) ? NEW_ROW : 0;
+    if (has_other_size(entry, old, item->original) || (looks && !(old->has & SB_HAS_CRC))) {
+        item->replaces = true;
+    } else if (looks) {
+        item->replaces = item->compares = true;
+        item->old_crc = old->crc32c;
+    } else if (item->mark & NEW_ROW) {
+        item->replaces = item->bare = true;
+        item->mark |= SAME_BYTES;
+    }
 }
 
 /* SB_OK: it goes in place of `old`; SB_END: it does not. */
@@ -68,9 +100,10 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_entry *
     if (own && item->again && sb_holdings_is_from(old, &self->holdings.progress->input_begin))
         return SB_END;
     item->mark |= own ? OVER_OWN : 0;
-    item->replaces = own || self->meeting == SB_MEET_REPLACE ||
-                     (self->meeting == SB_MEET_UPDATE && is_outdated(entry, old, item->original));
+    item->replaces = own || self->meeting == SB_MEET_REPLACE;
     item->old_size = old->size;
+    if (!own && self->meeting == SB_MEET_UPDATE)
+        update(self, entry, old, item);
     if (item->replaces)
         return SB_OK;
     if (self->meeting == SB_MEET_END && !self->dry_run)
@@ -94,8 +127,21 @@ static enum sb_code meet_existing(struct archive_sink *self, const struct sb_ent
     if (code)
         return code == SB_NOENT ? SB_OK : code;
     if (entry->type == SB_DIR)
-        return self->keep_dirs && old.has ? SB_END : SB_OK;
+        return (self->keep_dirs && old.has) || !differs(entry, &old) ? SB_END : SB_OK;
     return meet_file(self, entry, &old, item, err);
+}
+
+static void count_dry(struct sb_sink_counts *counts, const struct sb_entry *entry,
+                      const struct sb_item *item)
+{
+    if (entry->type == SB_DIR) {
+        counts->dirs++;
+    } else if (item->mark & SAME_BYTES) {
+        counts->renewed++;
+    } else {
+        counts->files++;
+        sb_count_up(&counts->bytes, entry->size > 0 ? entry->size : 0);
+    }
 }
 
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
@@ -105,15 +151,9 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
     const struct sb_entry *entry = &member->entry;
     enum sb_code code = self->appends ? meet_existing(self, entry, item, err) : SB_OK;
 
-    if (code || !self->dry_run)
-        return code;
-    if (entry->type == SB_DIR) {
-        sink->counts.dirs++;
-    } else {
-        sink->counts.files++;
-        sb_count_up(&sink->counts.bytes, entry->size > 0 ? entry->size : 0);
-    }
-    return SB_OK;
+    if (!code && self->dry_run && !item->compares)
+        count_dry(&sink->counts, entry, item);
+    return code;
 }
 
 /* Storing */
@@ -139,6 +179,58 @@ static void prepare(const struct sb_batch *batch, struct sb_item *item)
     if (item->data_size > 0)
         entry->crc32c = sb_crc32c(entry->crc32c, batch->data + item->data_at, item->data_size);
     item->mark |= UNCHECKED;
+}
+
+struct sum {
+    int64_t size;
+    uint32_t crc32c;
+};
+
+static enum sb_code sum_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct sum *sum = context;
+
+    (void)err;
+    sum->crc32c =
+        data ? sb_crc32c(sum->crc32c, data, size) : sb_crc32c_zeros(sum->crc32c, (int64_t)size);
+    sum->size += (int64_t)size;
+    return SB_OK;
+}
+
+/* Are its bytes those that the archive has? Then none are stored. */
+static enum sb_code compare(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+{
+    const struct sb_entry *entry = &item->member.entry;
+    struct sum sum = {.size = entry->size, .crc32c = entry->crc32c};
+    enum sb_code code = SB_OK;
+
+    if (item->state == SB_ITEM_LARGE) {
+        sum = (struct sum){0};
+        code = sb_item_stream_sparse(batch, item, sum_block, &sum, err);
+    }
+    if (code == SB_END)
+        item->state = SB_ITEM_FAILED;
+    if (code)
+        return code == SB_END ? SB_OK : code;
+    if (sum.size != item->old_size || sum.crc32c != item->old_crc)
+        return SB_OK;
+    item->mark |= SAME_BYTES;
+    item->state = SB_ITEM_STORED;
+    return SB_OK;
+}
+
+static enum sb_code prepare_all(struct sb_batch *batch, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+
+        prepare(batch, item);
+        if (item->compares && (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE))
+            code = compare(batch, item, err);
+    }
+    return code;
 }
 
 /* The place of a member in parts; this is the first part. */
@@ -296,10 +388,10 @@ static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct s
                           struct sb_error *err)
 {
     struct archive_sink *self = self_of(sink);
-    enum sb_code code;
+    enum sb_code code = prepare_all(batch, err);
 
-    for (size_t i = 0; i < batch->count; i++)
-        prepare(batch, &batch->items[i]);
+    if (code || self->dry_run)
+        return code;
     code = sb_turn_begin(turns, batch);
     if (code)
         return sb_fail(err, code, "interrupted");
@@ -363,6 +455,33 @@ static enum sb_code add_file(struct archive_sink *self, const struct sb_item *it
     return sb_writer_add_file(self->writer, &entry, err);
 }
 
+/* Its bytes stay where they are in the archive. */
+static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *item,
+                              struct sb_error *err)
+{
+    struct sb_entry entry = item->member.entry, old;
+    enum sb_code code;
+
+    if (!(item->mark & NEW_ROW)) {
+        self->sink.counts.left++;
+        return SB_OK;
+    }
+    code = sb_writer_lookup(self->writer, entry.path, entry.path_size, &old, err);
+    if (!code)
+        code = sb_writer_drop_file(self->writer, &old, err);
+    if (code)
+        return code;
+    set_type(&entry);
+    entry.shard = old.shard;
+    entry.offset = old.offset;
+    entry.size = old.size;
+    entry.crc32c = old.crc32c;
+    entry.has = (entry.has & ~(unsigned)SB_HAS_CRC) | (old.has & SB_HAS_CRC);
+    self->sink.counts.renewed++;
+    sb_count_up(&self->renewed_bytes, entry.size);
+    return sb_writer_add_file(self->writer, &entry, err);
+}
+
 /* The row of a member in parts comes with the last of them. */
 static enum sb_code add_part(struct archive_sink *self, struct sb_item *item, struct sb_error *err)
 {
@@ -388,6 +507,8 @@ static enum sb_code add_item(struct archive_sink *self, struct sb_item *item, st
         self->sink.counts.dirs++;
         return sb_writer_add_dir(self->writer, &item->member.entry, err);
     }
+    if (item->mark & SAME_BYTES)
+        return item->state == SB_ITEM_FAILED ? SB_OK : renew_row(self, item, err);
     if (item->state == SB_ITEM_PART)
         return add_part(self, item, err);
     if (item->state == SB_ITEM_STORED || item->member.hard_link)
@@ -399,9 +520,23 @@ static void take_counts(struct archive_sink *self)
 {
     struct sb_writer_counts counts = sb_writer_counts(self->writer);
 
-    self->sink.counts.files = counts.files - self->holdings.own_dropped;
-    self->sink.counts.bytes = counts.bytes - self->holdings.own_bytes;
+    self->sink.counts.files = counts.files - self->holdings.own_dropped - self->sink.counts.renewed;
+    self->sink.counts.bytes = counts.bytes - self->holdings.own_bytes - self->renewed_bytes;
     self->sink.counts.superseded = counts.superseded + self->own_superseded;
+}
+
+/* Of a dry run only what had to be compared comes here. */
+static void drain_dry(struct archive_sink *self, const struct sb_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct sb_item *item = &batch->items[i];
+
+        if (item->state == SB_ITEM_FAILED || (item->mark & (SAME_BYTES | NEW_ROW)) == SAME_BYTES)
+            continue;
+        sb_report(self->notify, SB_NOTE, "would-store", item->member.entry.path,
+                  "would be replaced");
+        count_dry(&self->sink.counts, &item->member.entry, item);
+    }
 }
 
 static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
@@ -409,6 +544,10 @@ static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct s
     struct archive_sink *self = self_of(sink);
     enum sb_code code = SB_OK;
 
+    if (self->dry_run) {
+        drain_dry(self, batch);
+        return SB_OK;
+    }
     for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
         code = add_item(self, &batch->items[i], err);
         if (code == SB_OK)
@@ -456,6 +595,7 @@ static enum sb_code open_target(struct archive_sink *self,
     self->holdings = (struct sb_holdings){.writer = self->writer,
                                           .archive = self->existing,
                                           .notify = options->notify,
+                                          .makes_way = options->meeting == SB_MEET_UPDATE,
                                           .progress = options->progress};
     return code;
 }
@@ -478,6 +618,7 @@ enum sb_code sb_sink_open_archive(struct sb_sink **out,
     self->keep_dirs = options->keep_dirs;
     self->appends = options->writer.mode == SB_APPEND;
     self->dry_run = options->dry_run;
+    self->checksum = options->checksum;
     self->notify = options->notify;
     code = open_target(self, options, err);
     if (code) {

@@ -128,6 +128,7 @@ static enum sb_code open_archive(struct packer *packer, bool *done, struct sb_er
         .writer = options->writer,
         .path = packer->archive,
         .meeting = meeting_of(options),
+        .checksum = options->checksum,
         .advice = "--update and --duplicates",
         .dry_run = options->dry_run,
         .notify = &packer->counter.notify,
@@ -212,6 +213,7 @@ static void take_counts(const struct packer *packer, bool failed, struct sb_pack
     counts->files = stored.files;
     counts->dirs = stored.dirs;
     counts->bytes = stored.bytes;
+    counts->renewed = stored.renewed;
     counts->kept = failed && packer->run && sb_checkpoint_kept(packer->run);
 }
 

@@ -26,10 +26,11 @@ struct sb_pack_options {
 
     /*
      * SB_APPEND only: for a name that the archive already has. An error for each (the default);
-     * with duplicates_given, as `duplicates` of the source says; with update, replace it if the
-     * file is newer or (unless it is recoded) of another size, and else skip it.
+     * with duplicates_given, as `duplicates` of the source says; with update, and checksum, as
+     * SB_MEET_UPDATE of store/sinks.h says.
      */
     bool update;
+    bool checksum;
     bool duplicates_given;
 
     /* Not with stdin_name. With dry_run only the resume option applies. */
@@ -50,8 +51,9 @@ struct sb_pack_counts {
     int64_t files; /* links included */
     int64_t dirs;
     int64_t bytes;
-    bool kept; /* it failed, but what was committed by then remains, and can be resumed */
-    bool done; /* the archive was complete already, and there was nothing to resume */
+    int64_t renewed; /* files of which only mode, owner or time changed; files has not these */
+    bool kept;       /* it failed, but what was committed by then remains, and can be resumed */
+    bool done;       /* the archive was complete already, and there was nothing to resume */
 };
 
 /*

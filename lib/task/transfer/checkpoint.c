@@ -287,6 +287,7 @@ static void add_counts(struct sb_sink_counts *sum, const struct sb_sink_counts *
     sum->files += more->files;
     sum->dirs += more->dirs;
     sb_count_up(&sum->bytes, more->bytes);
+    sum->renewed += more->renewed;
     sum->left += more->left;
     sum->superseded += more->superseded;
     sum->unchecked += more->unchecked;

@@ -8,7 +8,9 @@ static void keep_choice(struct sb_item *item, const struct sb_item *choice)
 {
     item->replaces = choice->replaces;
     item->old_size = choice->old_size;
+    item->old_crc = choice->old_crc;
     item->mark = choice->mark;
+    item->compares = choice->compares;
 }
 
 static bool takes_holes(const struct sb_transfer_run *transfer)
@@ -153,13 +155,12 @@ static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batc
     struct sb_item choice = {.original = transfer->original, .again = transfer->again}, *item;
     enum sb_code code = sb_transfer_admit(transfer, &choice, err);
 
-    if (!code && transfer->options->dry_run) {
-        sb_report(transfer->options->notify, SB_NOTE, "would-store", transfer->member.entry.path,
-                  "would be %s", choice.replaces ? "replaced" : "stored");
-    }
     if (code)
         return code == SB_END ? SB_OK : code;
-    if (transfer->options->dry_run || transfer->sink->unread) {
+    if (transfer->options->dry_run && !choice.compares)
+        sb_report(transfer->options->notify, SB_NOTE, "would-store", transfer->member.entry.path,
+                  "would be %s", choice.replaces ? "replaced" : "stored");
+    if ((transfer->options->dry_run && !choice.compares) || transfer->sink->unread) {
         transfer->member.has |= choice.member.has;
         sb_transfer_report_lost(transfer, &transfer->member);
         return SB_OK;
@@ -174,6 +175,8 @@ static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batc
     if (code)
         return code;
     keep_choice(item, &choice);
+    if (choice.bare)
+        item->state = SB_ITEM_BARE;
     if (item->state == SB_ITEM_BARE)
         return SB_OK;
     if (!transfer->source->loads)
