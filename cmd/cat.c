@@ -18,6 +18,7 @@
 
 #include "archive/archive.h"
 #include "core/buf.h"
+#include "core/glob.h"
 #include "core/io.h"
 #include "core/list.h"
 #include "core/name.h"
@@ -55,7 +56,7 @@ struct settings {
 };
 
 static const char *const synopsis[] = {
-    "[-0] [-T FILE] ARCHIVE [PATH...]",
+    "[-0] [-T FILE] ARCHIVE [PATH|GLOB]...",
     "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
     "[--npy|--raw] [-T FILE] CACHE [KEY[/NAME]]...",
     "[--npy|--raw] [-T FILE] SYRAH [ITEM[/ARRAY]]...",
@@ -75,6 +76,7 @@ struct wanted_name {
 struct wanted {
     struct wanted_name *names; /* in order */
     size_t count;
+    bool any_glob; /* some of them may be patterns as well */
 };
 
 static int compare(const char *a, size_t a_size, const char *b, size_t b_size)
@@ -106,6 +108,7 @@ static void wanted_begin(struct wanted *wanted, char *const *args, size_t count)
         if (sb_name_normalize(args[i], &wanted->names[i].text, &stripped) ||
             sb_buf_reserve(&wanted->names[i].text, 0))
             output_check(ENOMEM);
+        wanted->any_glob |= sb_is_glob(args[i]);
     }
     qsort(wanted->names, count, sizeof(*wanted->names), compare_names);
 }
@@ -124,6 +127,10 @@ static bool wanted_has(void *context, const char *name, size_t size)
     const struct wanted *wanted = context;
     size_t low = 0, high = wanted->count;
 
+    for (size_t i = 0; wanted->any_glob && i < wanted->count; i++) {
+        if (sb_glob_match(wanted->names[i].text.data, name, size))
+            return true;
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct sb_buf *text = &wanted->names[middle].text;
@@ -274,6 +281,7 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
     const struct sb_fetch_options wanted = {.decompress = settings->decompress,
                                             .decompress_all = settings->decompress_all,
                                             .framing = (enum sb_framing)settings->framing,
+                                            .glob_count = (size_t)(names->end - names->operands),
                                             .share = &names->share,
                                             .samples = samples};
     int64_t written = 0;
@@ -331,6 +339,7 @@ static enum sb_code fetch(const struct settings *settings, struct sb_store *stor
         code = catalog(settings, store, &archive, names, &result, err);
     if (!code && archive && !result.in_sequence && names_all(names))
         code = sb_cursor_open(&names->files, archive, &files, err);
+    names->archive = result.in_sequence ? NULL : archive;
     if (!code && archive && !result.in_sequence)
         code = fetch_from_archive(settings, archive, &requested, err);
     else if (!code)

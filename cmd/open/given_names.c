@@ -1,4 +1,5 @@
 #include "open/given_names.h"
+#include "core/glob.h"
 #include "ui/output.h"
 
 #include <string.h>
@@ -19,15 +20,61 @@ static enum sb_code next_file(struct given_names *given, const char **name, size
     return SB_OK;
 }
 
+static bool is_pattern(const struct given_names *given, const char *name)
+{
+    return given->archive && sb_is_glob(name);
+}
+
+/* The next file that the pattern at hand matches; SB_END after the last. */
+static enum sb_code next_match(struct given_names *given, const char **name, size_t *size,
+                               struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code;
+
+    do
+        code = sb_select_next(given->matches, &entry, err);
+    while (!code && (entry.defect || entry.type != SB_FILE));
+    if (!code) {
+        *name = entry.path;
+        *size = entry.path_size;
+        return SB_OK;
+    }
+    sb_select_free(given->matches);
+    given->matches = NULL;
+    return code;
+}
+
+/* A name, or the first file that a pattern matches; a pattern that matches none is a name. */
+static enum sb_code next_operand(struct given_names *given, const char **name, size_t *size,
+                                 struct sb_error *err)
+{
+    char *const *operand = given->operands++;
+    enum sb_code code;
+
+    *name = *operand;
+    *size = strlen(*name);
+    if (!is_pattern(given, *name))
+        return SB_OK;
+    code = sb_select_new(&given->matches, given->archive, operand, 1, SB_REACH_ITSELF, err);
+    if (!code)
+        code = next_match(given, name, size, err);
+    return code == SB_END ? SB_OK : code;
+}
+
 static enum sb_code next_of_all(struct given_names *given, const char **name, size_t *size,
                                 struct sb_error *err)
 {
+    enum sb_code code;
+
     given->number++;
-    if (given->operands < given->end) {
-        *name = *given->operands++;
-        *size = strlen(*name);
-        return SB_OK;
+    if (given->matches) {
+        code = next_match(given, name, size, err);
+        if (code != SB_END)
+            return code;
     }
+    if (given->operands < given->end)
+        return next_operand(given, name, size, err);
     if (given->list && !sb_list_ready(given->list))
         output_flush();
     if (given->list)
@@ -55,7 +102,8 @@ static enum sb_code next(void *context, const char **name, size_t *size, struct 
 
 static bool ready_of_all(const struct given_names *given)
 {
-    return given->operands < given->end || !given->list || sb_list_ready(given->list);
+    return given->matches || given->operands < given->end || !given->list ||
+           sb_list_ready(given->list);
 }
 
 /* Skips names of other shares: that one is available does not mean that the next one is. */
@@ -84,5 +132,6 @@ struct sb_fetch_names given_names_of(struct given_names *given)
 void given_names_release(struct given_names *given)
 {
     sb_list_free(given->list);
+    sb_select_free(given->matches);
     sb_cursor_free(given->files);
 }

@@ -70,11 +70,12 @@ make_large_archive() {
     output_is nowhere/at/all
 }
 
-@test "a pattern is a name, and not expanded" {
+@test "a name that looks like a pattern is a name" {
     make_archive
     run_ok sb cat a.barecat 'star*[x]?'
     output_is glob
-    run_fail 1 sb cat a.barecat '*.txt'
+    run_ok sb cat a.barecat '*.txt'
+    output_is hello
 }
 
 @test "without a PATH every file is written, in the order of the container" {
@@ -393,6 +394,40 @@ make_large_archive() {
     run_ok bash -c '"$SHARDBOX" cat a.barecat numbers numbers numbers | head -1'
     output_is 1
     stderr_is ""
+}
+
+@test "a pattern is every file it matches, as for ls, unless a file has that name" {
+    mkdir -p t/cats/dir.json
+    for name in a.json b.jpg d.json '*.jpg'; do
+        echo "$name" >"t/cats/$name"
+    done
+    ln -s a.json t/cats/link.json
+    sb pack a.barecat -C t .
+    for target in a.tar a.zip a.tar.gz; do
+        sb convert a.barecat $target
+    done
+    for container in a.barecat a.tar a.zip a.tar.gz; do
+        run_ok sb cat $container 'cats/*.json'
+        output_is $'a.json\nd.json'
+        run_ok sb cat $container '/cats/?.json' '**/b.*'
+        [[ $(sort <<<"$output") == $'a.json\nb.jpg\nd.json' ]]
+        run_fail 1 sb cat $container 'cats/*.png' cats/b.jpg
+        output_is b.jpg
+        stderr_is 'shardbox cat: cats/*.png: no such file in the archive'
+    done
+    for container in a.barecat a.tar a.zip; do
+        run_ok sb cat $container 'cats/*.jpg'
+        output_is '*.jpg'
+        run_ok sb cat --batch $container 'cats/?.json'
+        output_has 'cats/d.json 7'
+        run_ok sb cat --part=2/2 $container 'cats/*.json'
+        output_is d.json
+    done
+    run_ok bash -c '"$SHARDBOX" cat - "cats/[ab].*" <a.tar'
+    [[ $(sort <<<"$output") == $'a.json\nb.jpg' ]]
+    echo 'cats/*.json' >names
+    run_fail 1 sb cat -T names a.barecat
+    stderr_is 'shardbox cat: cats/*.json: no such file in the archive'
 }
 
 @test "what is not an archive is an error" {

@@ -78,6 +78,9 @@ struct sb_fetch_options {
     enum sb_framing framing;
     char frame_end;
 
+    /* Of a stream: as many of the first names may be patterns (glob.h) as well. */
+    size_t glob_count;
+
     /* Of a stream without names: only this share of its files, or of its samples. */
     const struct sb_share *share;
     const struct sb_fetch_samples *samples; /* NULL: files */

@@ -1,6 +1,7 @@
 #include "task/fetch/stream.h"
 
 #include "archive/database.h"
+#include "core/glob.h"
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "store/naming.h"
@@ -18,7 +19,9 @@ struct fetch_stream {
     const struct sb_fetch_output *output;
     const struct sb_notify *notify;
     struct sb_fetch_counts *counts;
-    bool by_name; /* else all files, or these of them: */
+    size_t glob_count;
+    struct sb_buf *globs; /* the names that may be patterns; empty: it is none */
+    bool by_name;         /* else all files, or these of them: */
     const struct sb_share *share;
     const struct sb_fetch_samples *samples;
     int64_t number;       /* of the next file, or sample */
@@ -70,10 +73,32 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
         sqlite3_bind_text(fetch->add, 2, requested, (int)size, SQLITE_STATIC);
         sqlite3_bind_int64(fetch->add, 3, place++);
         code = sb_database_step(fetch->add, err);
+        if (!code && place <= (int64_t)fetch->glob_count && sb_is_glob(requested) &&
+            sb_buf_set(&fetch->globs[place - 1], fetch->name.data, fetch->name.size))
+            code = sb_fail_memory(err);
         if (code)
             return code;
     }
     return code == SB_END ? SB_OK : code;
+}
+
+/* Does a pattern select the file of this name? Then it counts as met. */
+static enum sb_code meet_glob(struct fetch_stream *fetch, const char *name, size_t size, bool *met,
+                              struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    *met = false;
+    for (size_t i = 0; !code && i < fetch->glob_count; i++) {
+        const struct sb_buf *glob = &fetch->globs[i];
+
+        if (glob->size == 0 || !sb_glob_match(glob->data, name, size))
+            continue;
+        *met = true;
+        sqlite3_bind_blob(fetch->meet, 1, glob->data, (int)glob->size, SQLITE_STATIC);
+        code = sb_database_step(fetch->meet, err);
+    }
+    return code;
 }
 
 static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
@@ -294,6 +319,7 @@ static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *mem
     const struct sb_entry *entry = &member->entry;
     const char *name;
     size_t size;
+    bool met;
     enum sb_code code;
 
     code = sb_naming_map(&fetch->naming, entry->path, entry->path_size, entry->type == SB_DIR,
@@ -306,7 +332,10 @@ static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *mem
         return take_any(fetch, member, name, size, err);
     sqlite3_bind_blob(fetch->meet, 1, name, (int)size, SQLITE_STATIC);
     code = sb_database_step(fetch->meet, err);
-    if (code || sqlite3_changes(fetch->db) == 0)
+    met = !code && sqlite3_changes(fetch->db) > 0;
+    if (!code && !met && has_bytes(member))
+        code = meet_glob(fetch, name, size, &met, err);
+    if (code || !met)
         return code;
     return answer(fetch, member, name, size, err);
 }
@@ -352,6 +381,7 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
                                  .by_name = names,
                                  .share = options->share,
                                  .samples = options->samples,
+                                 .glob_count = options->glob_count,
                                  .decompress = options->decompress,
                                  .decompress_all = options->decompress_all};
     enum sb_code code;
@@ -363,6 +393,10 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
     if (!code && options->samples) {
         fetch.met = calloc(options->samples->column_count + 1, sizeof(*fetch.met));
         code = fetch.met ? SB_OK : sb_fail_memory(err);
+    }
+    if (!code) {
+        fetch.globs = calloc(fetch.glob_count + 1, sizeof(*fetch.globs));
+        code = fetch.globs ? SB_OK : sb_fail_memory(err);
     }
     if (!code && names)
         code = open_names(&fetch, err);
@@ -384,6 +418,9 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
     sb_naming_release(&fetch.naming);
     sb_seen_free(fetch.seen);
     free(fetch.met);
+    for (size_t i = 0; fetch.globs && i < fetch.glob_count; i++)
+        sb_buf_release(&fetch.globs[i]);
+    free(fetch.globs);
     sb_buf_release(&fetch.stem);
     sb_buf_release(&fetch.name);
     return code;
