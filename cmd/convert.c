@@ -298,7 +298,7 @@ static struct sb_convert_options options_of(const struct convert_settings *setti
                      .strip = (unsigned)settings->strip,
                      .filter = settings->filter,
                      .duplicates = duplicates_given ? (enum sb_duplicates)settings->duplicates
-                                                    : SB_DUPLICATE_LAST,
+                                                    : SB_DUPLICATE_ERROR,
                      .recode = {.decompress = settings->decompress,
                                 .all_layers = settings->decompress_all,
                                 .compress = settings->compress == NOT_GIVEN

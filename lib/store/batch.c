@@ -1,5 +1,6 @@
 #include "store/batch.h"
 
+#include "core/crc32c.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "store/tree/tree.h"
@@ -155,21 +156,89 @@ static enum sb_code stream_spooled(struct sb_item *item, bool sparse, sb_each_bl
     return code;
 }
 
+static enum sb_code stream(struct sb_batch *batch, struct sb_item *item, bool sparse,
+                           sb_each_block *each, void *context, struct sb_error *err)
+{
+    if (item->spooled >= 0)
+        return stream_spooled(item, sparse, each, context, err);
+    return (sparse ? sb_loader_stream_sparse : sb_loader_stream)(batch->loader, &item->member, each,
+                                                                 context, &batch->events, err);
+}
+
+/* An item whose bytes are summed on their way. */
+struct summing {
+    struct sb_item *item;
+    sb_each_block *each;
+    void *context;
+};
+
+static void add_to_sum(struct sb_item *item, const void *data, size_t size)
+{
+    item->sum = data ? sb_crc32c(item->sum, data, size) : sb_crc32c_zeros(item->sum, (int64_t)size);
+    item->summed_size += (int64_t)size;
+}
+
+static enum sb_code sum_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct summing *summing = context;
+
+    add_to_sum(summing->item, data, size);
+    return summing->each(summing->context, data, size, err);
+}
+
+static enum sb_code stream_summed(struct sb_batch *batch, struct sb_item *item, bool sparse,
+                                  sb_each_block *each, void *context, struct sb_error *err)
+{
+    struct summing summing = {.item = item, .each = each, .context = context};
+    enum sb_code code;
+
+    if (!item->sums)
+        return stream(batch, item, sparse, each, context, err);
+    item->sum = 0;
+    item->summed_size = 0;
+    code = stream(batch, item, sparse, sum_block, &summing, err);
+    item->summed = code == SB_OK;
+    return code;
+}
+
+static enum sb_code pass_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    (void)context, (void)data, (void)size, (void)err;
+    return SB_OK;
+}
+
+enum sb_code sb_item_sum_all(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+{
+    bool sums = item->sums;
+    enum sb_code code = SB_OK;
+
+    if (item->summed)
+        return SB_OK;
+    if (item->state == SB_ITEM_LARGE) {
+        item->sums = true;
+        code = stream_summed(batch, item, true, pass_block, NULL, err);
+        item->sums = sums;
+        return code;
+    }
+    if (item->hole > 0)
+        item->sum = sb_crc32c_zeros(0, item->hole);
+    item->summed_size = item->hole;
+    if (item->data_size > 0)
+        add_to_sum(item, batch->data + item->data_at, item->data_size);
+    item->summed = true;
+    return SB_OK;
+}
+
 enum sb_code sb_item_stream(struct sb_batch *batch, struct sb_item *item, sb_each_block *each,
                             void *context, struct sb_error *err)
 {
-    if (item->spooled >= 0)
-        return stream_spooled(item, false, each, context, err);
-    return sb_loader_stream(batch->loader, &item->member, each, context, &batch->events, err);
+    return stream_summed(batch, item, false, each, context, err);
 }
 
 enum sb_code sb_item_stream_sparse(struct sb_batch *batch, struct sb_item *item,
                                    sb_each_block *each, void *context, struct sb_error *err)
 {
-    if (item->spooled >= 0)
-        return stream_spooled(item, true, each, context, err);
-    return sb_loader_stream_sparse(batch->loader, &item->member, each, context, &batch->events,
-                                   err);
+    return stream_summed(batch, item, true, each, context, err);
 }
 
 int64_t sb_item_part_size(const struct sb_item *item)

@@ -60,6 +60,15 @@ struct sb_item {
     bool bare;     /* its bytes need not be read: it is taken as SB_ITEM_BARE */
     bool compares; /* its bytes decide what is done: they are read in a dry run too */
 
+    /* Of bytes as they are stored: for sb_transfer, which compares those of one name. */
+    bool sums;    /* sb_item_stream sums what it reads */
+    bool summed;  /* the next two are known: of the item, or of the part */
+    uint32_t sum; /* CRC32C */
+    int64_t summed_size;
+    int64_t rival; /* one more than the number of the source that has its name; 0: none */
+    bool only_sums; /* of a dry run: it is read for its sum, and goes no further */
+    bool is_same;  /* it has a rival, and the same bytes: it is left out */
+
     /* For the batch: offsets of the strings in texts, plus one; 0: NULL. */
     size_t path_at, original_at, hard_link_at, user_at, group_at, component_at, disk_path_at;
 };
@@ -106,6 +115,13 @@ enum sb_code sb_item_stream(struct sb_batch *batch, struct sb_item *item, sb_eac
 enum sb_code sb_item_stream_sparse(struct sb_batch *batch, struct sb_item *item,
                                    sb_each_block *each, void *context,
                                    struct sb_error *err) SB_CHECKED;
+
+/*
+ * Sums the bytes that the item will be stored with, or its part's, unless that is done. A
+ * SB_ITEM_LARGE is read for it. SB_END: the item must be left out, and the batch's events say why.
+ */
+enum sb_code sb_item_sum_all(struct sb_batch *batch, struct sb_item *item,
+                             struct sb_error *err) SB_CHECKED;
 
 /* Size of a SB_ITEM_PART: its hole and its bytes. */
 int64_t sb_item_part_size(const struct sb_item *item);

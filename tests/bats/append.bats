@@ -40,8 +40,13 @@ d/e|0|1|1|5
 f|0|0|0|0"
 }
 
-@test "a name that is there already is named, the rest is added" {
+@test "a name that is there already with other bytes is named, the rest is added" {
     echo new >t/d/3
+    run_ok sb pack --append -v a.barecat -C t .
+    stderr_is "shardbox pack: a.barecat: stored 1 files (4) and 1 directories"
+    sb rm a.barecat d/3
+    echo ONE >t/d/1
+    echo longer >t/d/2
     run_fail 1 sb pack --append a.barecat -C t .
     stderr_has "d/1: is in the archive already; left out (see --update and --duplicates)"
     stderr_has "d/2: is in the archive already"
@@ -539,6 +544,7 @@ shard_count() {
 
 @test "dry run: what would be added, replaced and refused, and no lock or change" {
     echo 3 >t/d/3
+    echo ONE >t/d/1
     before=$(md5sum a.barecat*)
     run_fail 1 sb pack --append -n a.barecat -C t .
     stderr_has "d/1: is in the archive already"

@@ -115,14 +115,17 @@ column() {
     [[ ! -e a.barecat && ! -L a.barecat-shard-00000 ]]
 }
 
-@test "several inputs are wrapped under one index; of one name the last counts" {
+@test "several inputs are wrapped under one index; of one name --duplicates says which counts" {
     mkdir -p t/d
     for i in 1 2 3; do
         echo "only $i" >"t/d/$i"
         echo "from $i" >t/same
         tar cf "$i.tar" -C t "d/$i" same
     done
-    run_ok sb convert -q --wrap 1.tar 2.tar 3.tar a.barecat
+    run_fail 1 sb convert -q --wrap 1.tar 2.tar 3.tar a.barecat
+    stderr_has "same: is in 1.tar and in 2.tar; only the first is taken (see --duplicates)"
+    [[ $(sb cat a.barecat d/1 d/2 d/3 same) == $'only 1\nonly 2\nonly 3\nfrom 1' ]]
+    run_ok sb convert -q --wrap --force --duplicates=last 1.tar 2.tar 3.tar a.barecat
     [[ $(readlink a.barecat-shard-00002) == 3.tar ]]
     [[ $(sb cat a.barecat d/1 d/2 d/3 same) == $'only 1\nonly 2\nonly 3\nfrom 3' ]]
     run_ok sb verify --strict a.barecat

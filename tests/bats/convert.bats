@@ -224,7 +224,7 @@ left() {
     stderr_has 'standard input can be only one'
 }
 
-@test "of members with one name the last counts, or as --duplicates says" {
+@test "of one name in a tar the last counts, in two inputs it is an error, or as --duplicates says" {
     mkdir t
     for i in 1 2 3; do
         echo "$i" >t/same
@@ -235,15 +235,19 @@ left() {
     run_ok sb convert -q a.tar a.barecat
     [[ $(sb cat a.barecat same) == 3 ]]
     run_ok sb verify a.barecat
-    run_ok sb convert -q --force a.tar b.tar a.barecat
+    run_fail 1 sb convert -q --force a.tar b.tar a.barecat
+    stderr_is 'shardbox convert: same: is in a.tar and in b.tar; only the first is taken (see --duplicates)
+shardbox convert: a.barecat: done in part; problems, named above: 1'
+    [[ $(sb cat a.barecat same) == 3 ]]
+    run_ok sb convert -q --force --duplicates=last a.tar b.tar a.barecat
     [[ $(sb cat a.barecat same) == 4 ]]
     run_ok sb convert -q --force --duplicates=first a.tar b.tar a.barecat
     [[ $(sb cat a.barecat same) == 1 ]]
     run_fail 1 sb convert -q --force --duplicates=error a.tar b.tar a.barecat
     stderr_has 'same: comes more than once; only the first is taken (see --duplicates)'
-    run_ok sb convert -q a.tar b.tar a.zip
+    run_ok sb convert -q --duplicates=last a.tar b.tar a.zip
     [[ $(unzip -p a.zip) == 4 ]]
-    run_ok sb convert -q a.tar b.tar d/
+    run_ok sb convert -q --duplicates=last a.tar b.tar d/
     [[ $(<d/same) == 4 ]]
 }
 

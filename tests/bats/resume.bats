@@ -225,7 +225,7 @@ tidy() {
     run_fail 2 sb pack --append a.barecat -C t b
     stderr_has "have names that are those of"
     rm a.barecat.part
-    run_fail 1 sb pack --append a.barecat -C t b
+    run_ok sb pack --append a.barecat -C t b
     run_ok sb verify a.barecat
     [[ -e a.barecat-shard-00000 && ! -e a.barecat.part-shard-00000 ]]
 }
@@ -338,6 +338,7 @@ tidy() {
 
 @test "--append: what was there before is told from what the run stored" {
     sb pack a.barecat -C t a/1 a/2 a/40
+    echo other >t/a/1
     killed_at 60 pack --append --checkpoint=10k a.barecat -C t . 2>log || true
     grep -q "a/1: is in the archive already" log
     run_fail 1 sb pack --append --resume a.barecat -C t .
@@ -447,7 +448,7 @@ make_tar() {
             run --separate-stderr sb convert -q $rule --checkpoint=10k --resume m.tar m.zip \
                 other.barecat u a.barecat
             refuse_crash
-            [[ $rule == *error ]] || ((status == 0)) || fail "killed at $at"
+            [[ $rule != *first ]] || ((status == 0)) || fail "killed at $at"
             [[ ! -e away ]] || mv away m.tar
             same_archive whole.barecat a.barecat || fail "$rule killed at $at"
             tidy

@@ -8,6 +8,7 @@
 #include "store/archive/holdings.h"
 #include "store/sinks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -90,8 +91,42 @@ static void update(const struct archive_sink *self, const struct sb_entry *entry
     }
 }
 
-/* SB_OK: it goes in place of `old`; SB_END: it does not. */
-static enum sb_code meet_file(struct archive_sink *self, const struct sb_entry *entry,
+static const char exists_text[] = "is in the archive already; left out (see %s)";
+
+static enum sb_code fail_exists(const struct archive_sink *self, const char *name,
+                                struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS, "%s: is in the archive already (see %s)", name, self->advice);
+}
+
+/*
+ * A name that is an error, unless the bytes are the same: then it is passed over. SB_OK: they must
+ * be read first.
+ */
+static enum sb_code meet_rival(struct archive_sink *self, const struct sb_member *member,
+                               const struct sb_entry *old, struct sb_item *item,
+                               struct sb_error *err)
+{
+    const struct sb_entry *entry = &member->entry;
+    bool recodes = item->original, knows = (entry->has & SB_HAS_CRC) && !recodes;
+    bool same_size =
+        entry->type == old->type && (entry->size < 0 || recodes || entry->size == old->size);
+
+    if ((old->has & SB_HAS_CRC) && !member->hard_link && same_size &&
+        (!knows || entry->crc32c == old->crc32c)) {
+        item->compares = !knows;
+        item->old_crc = old->crc32c;
+        self->sink.counts.left += knows;
+        return knows ? SB_END : SB_OK;
+    }
+    if (self->meeting == SB_MEET_END && !self->dry_run)
+        return fail_exists(self, entry->path, err);
+    sb_report(self->notify, SB_PROBLEM, "exists", entry->path, exists_text, self->advice);
+    return SB_END;
+}
+
+/* SB_OK: it goes in place of `old`, if compares says so; SB_END: it does not. */
+static enum sb_code meet_file(struct archive_sink *self, const struct sb_member *member,
                               const struct sb_entry *old, struct sb_item *item,
                               struct sb_error *err)
 {
@@ -103,24 +138,20 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_entry *
     item->replaces = own || self->meeting == SB_MEET_REPLACE;
     item->old_size = old->size;
     if (!own && self->meeting == SB_MEET_UPDATE)
-        update(self, entry, old, item);
+        update(self, &member->entry, old, item);
     if (item->replaces)
         return SB_OK;
-    if (self->meeting == SB_MEET_END && !self->dry_run)
-        return sb_fail(err, SB_EXISTS, "%s: is in the archive already (see %s)", entry->path,
-                       self->advice);
     if (self->meeting == SB_MEET_ERROR || self->meeting == SB_MEET_END)
-        sb_report(self->notify, SB_PROBLEM, "exists", entry->path,
-                  "is in the archive already; left out (see %s)", self->advice);
-    else
-        self->sink.counts.left++;
+        return meet_rival(self, member, old, item, err);
+    self->sink.counts.left++;
     return SB_END;
 }
 
 /* What becomes of a member whose name the archive may hold. */
-static enum sb_code meet_existing(struct archive_sink *self, const struct sb_entry *entry,
+static enum sb_code meet_existing(struct archive_sink *self, const struct sb_member *member,
                                   struct sb_item *item, struct sb_error *err)
 {
+    const struct sb_entry *entry = &member->entry;
     struct sb_entry old;
     enum sb_code code = sb_holdings_meet(&self->holdings, entry, &old, err);
 
@@ -128,7 +159,7 @@ static enum sb_code meet_existing(struct archive_sink *self, const struct sb_ent
         return code == SB_NOENT ? SB_OK : code;
     if (entry->type == SB_DIR)
         return (self->keep_dirs && old.has) || !differs(entry, &old) ? SB_END : SB_OK;
-    return meet_file(self, entry, &old, item, err);
+    return meet_file(self, member, &old, item, err);
 }
 
 static void count_dry(struct sb_sink_counts *counts, const struct sb_entry *entry,
@@ -149,7 +180,7 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 {
     struct archive_sink *self = self_of(sink);
     const struct sb_entry *entry = &member->entry;
-    enum sb_code code = self->appends ? meet_existing(self, entry, item, err) : SB_OK;
+    enum sb_code code = self->appends ? meet_existing(self, member, item, err) : SB_OK;
 
     if (!code && self->dry_run && !item->compares)
         count_dry(&sink->counts, entry, item);
@@ -181,45 +212,37 @@ static void prepare(const struct sb_batch *batch, struct sb_item *item)
     item->mark |= UNCHECKED;
 }
 
-struct sum {
-    int64_t size;
-    uint32_t crc32c;
-};
-
-static enum sb_code sum_block(void *context, const void *data, size_t size, struct sb_error *err)
+/* The name is the archive's, and its bytes are others. */
+static enum sb_code refuse(const struct archive_sink *self, struct sb_batch *batch,
+                           struct sb_item *item, struct sb_error *err)
 {
-    struct sum *sum = context;
+    char text[160];
 
-    (void)err;
-    sum->crc32c =
-        data ? sb_crc32c(sum->crc32c, data, size) : sb_crc32c_zeros(sum->crc32c, (int64_t)size);
-    sum->size += (int64_t)size;
-    return SB_OK;
+    if (self->meeting == SB_MEET_END && !self->dry_run)
+        return fail_exists(self, item->member.entry.path, err);
+    snprintf(text, sizeof(text), exists_text, self->advice);
+    return sb_item_fail(batch, item, "exists", text, err);
 }
 
 /* Are its bytes those that the archive has? Then none are stored. */
-static enum sb_code compare(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+static enum sb_code compare(const struct archive_sink *self, struct sb_batch *batch,
+                            struct sb_item *item, struct sb_error *err)
 {
-    const struct sb_entry *entry = &item->member.entry;
-    struct sum sum = {.size = entry->size, .crc32c = entry->crc32c};
-    enum sb_code code = SB_OK;
+    enum sb_code code = sb_item_sum_all(batch, item, err);
 
-    if (item->state == SB_ITEM_LARGE) {
-        sum = (struct sum){0};
-        code = sb_item_stream_sparse(batch, item, sum_block, &sum, err);
-    }
     if (code == SB_END)
         item->state = SB_ITEM_FAILED;
     if (code)
         return code == SB_END ? SB_OK : code;
-    if (sum.size != item->old_size || sum.crc32c != item->old_crc)
-        return SB_OK;
+    if (item->summed_size != item->old_size || item->sum != item->old_crc)
+        return item->replaces ? SB_OK : refuse(self, batch, item, err);
     item->mark |= SAME_BYTES;
     item->state = SB_ITEM_STORED;
     return SB_OK;
 }
 
-static enum sb_code prepare_all(struct sb_batch *batch, struct sb_error *err)
+static enum sb_code prepare_all(const struct archive_sink *self, struct sb_batch *batch,
+                                struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
@@ -228,7 +251,7 @@ static enum sb_code prepare_all(struct sb_batch *batch, struct sb_error *err)
 
         prepare(batch, item);
         if (item->compares && (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE))
-            code = compare(batch, item, err);
+            code = compare(self, batch, item, err);
     }
     return code;
 }
@@ -388,7 +411,7 @@ static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct s
                           struct sb_error *err)
 {
     struct archive_sink *self = self_of(sink);
-    enum sb_code code = prepare_all(batch, err);
+    enum sb_code code = prepare_all(self, batch, err);
 
     if (code || self->dry_run)
         return code;

@@ -489,15 +489,37 @@ static bool arrange_merge(struct convert *convert)
     return meet;
 }
 
+/*
+ * Sets how names conflict where they stay names: an error is one of two inputs, and if it was asked
+ * for also one within an input, of which else the last member counts.
+ */
+static bool arrange_names(struct convert *convert)
+{
+    const struct sb_convert_options *options = convert->options;
+    bool names = !(sb_convert_takes(options) & (SB_TO_RECORDS | SB_TO_ARRAYS)) &&
+                 !options->records.framed_output;
+    bool errors = options->transfer.duplicates == SB_DUPLICATE_ERROR;
+
+    if (errors && !options->duplicates_given && (!names || options->input_count < 2))
+        convert->transfer.duplicates = SB_DUPLICATE_LAST;
+    if (errors && names && options->input_count > 1) {
+        convert->transfer.merged = options->inputs;
+        convert->transfer.keeps_first = true;
+        convert->transfer.each_once = options->duplicates_given;
+    }
+    return convert->transfer.duplicates != SB_DUPLICATE_LAST;
+}
+
 /* The set of names belongs to one run. */
 static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error *err)
 {
     struct sb_seen *seen = NULL;
-    bool looks_up = convert->options->merge ? arrange_merge(convert)
-                                            : convert->transfer.duplicates != SB_DUPLICATE_LAST;
+    bool looks_up = convert->options->merge ? arrange_merge(convert) : arrange_names(convert);
     enum sb_code code = SB_OK;
 
     convert->transfer.dry_run = dry;
+    if (dry && access(convert->options->output, F_OK))
+        convert->transfer.beside = ".";
     if (looks_up)
         code = sb_seen_new(&seen, convert->options->output, err);
     convert->transfer.seen = seen;

@@ -2,9 +2,12 @@
 
 #include "archive/database.h"
 #include "core/buf.h"
+#include "core/io.h"
+#include "core/kept_open.h"
 #include "core/name.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +126,54 @@ static bool same_file(const struct sb_pack_item *item, int other_base, const cha
            a.st_ino == b.st_ino;
 }
 
+/* Do two open files end here, or go on with the same bytes? Anything unread counts as different. */
+static bool same_rest(int a, int b)
+{
+    char x[16384], y[16384];
+    struct sb_error ignored;
+    size_t x_size, y_size;
+    int64_t at = 0;
+
+    do {
+        if (sb_pread_full(a, x, sizeof(x), at, &x_size, "", &ignored) ||
+            sb_pread_full(b, y, sizeof(y), at, &y_size, "", &ignored) || x_size != y_size ||
+            memcmp(x, y, x_size) != 0)
+            return false;
+        at += (int64_t)x_size;
+    } while (x_size > 0);
+    return true;
+}
+
+/* Two files of the same bytes, or links with the same target, are no conflict. */
+static bool same_bytes(const struct sb_pack_item *item, int other_base, const char *other)
+{
+    char x[PATH_MAX], y[PATH_MAX];
+    struct stat a, b;
+    ssize_t size;
+    int one, two;
+    bool same;
+
+    if (fstatat(item->dir_fd, item->component, &a, AT_SYMLINK_NOFOLLOW) ||
+        fstatat(other_base, other, &b, AT_SYMLINK_NOFOLLOW) || a.st_size != b.st_size ||
+        (a.st_mode & S_IFMT) != (b.st_mode & S_IFMT))
+        return false;
+    if (S_ISLNK(a.st_mode)) {
+        size = readlinkat(item->dir_fd, item->component, x, sizeof(x));
+        return size >= 0 && readlinkat(other_base, other, y, sizeof(y)) == size &&
+               memcmp(x, y, (size_t)size) == 0;
+    }
+    if (!S_ISREG(a.st_mode))
+        return false;
+    one = openat(item->dir_fd, item->component, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    two = openat(other_base, other, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    same = one >= 0 && two >= 0 && same_rest(one, two);
+    if (one >= 0)
+        sb_close_kept(one, NULL);
+    if (two >= 0)
+        sb_close_kept(two, NULL);
+    return same;
+}
+
 /* Decides about a name that exists already. */
 static enum sb_code settle(struct sb_pack_spool *spool, const struct sb_pack_item *item,
                            int base_fd, struct sb_error *err)
@@ -150,7 +201,8 @@ static enum sb_code settle(struct sb_pack_spool *spool, const struct sb_pack_ite
                   "'%s' would be both a file and a directory; left out", item->name);
     } else if (!same && spool->duplicates == SB_DUPLICATE_LAST) {
         code = put(spool, spool->replace, item, true, base_fd, err);
-    } else if (!same && spool->duplicates == SB_DUPLICATE_ERROR) {
+    } else if (!same && spool->duplicates == SB_DUPLICATE_ERROR &&
+               !same_bytes(item, sqlite3_column_int(spool->find, 3), disk)) {
         sb_report(spool->notify, SB_PROBLEM, "duplicate", item->disk_path,
                   "'%s' was already given as %s; left out (see --duplicates)", item->name, disk);
     }

@@ -11,6 +11,9 @@ static void keep_choice(struct sb_item *item, const struct sb_item *choice)
     item->old_crc = choice->old_crc;
     item->mark = choice->mark;
     item->compares = choice->compares;
+    item->rival = choice->rival;
+    item->sums = choice->sums;
+    item->only_sums = choice->only_sums;
 }
 
 static bool takes_holes(const struct sb_transfer_run *transfer)
@@ -110,11 +113,12 @@ static bool lacks_space(const struct sb_transfer_run *transfer, const struct sb_
             (takes_holes(transfer) && (transfer->member.has & SB_KEEPS_SPARSE)));
 }
 
-/* Recoded bytes wait in a temporary file, where their number is known; so do bytes whose holes the
- * sink has to know first. */
-static bool goes_by_spool(const struct sb_transfer_run *transfer)
+/* Recoded bytes wait in a temporary file, where their number is known; so do bytes that are compared,
+ * and those whose holes the sink has to know first. */
+static bool goes_by_spool(const struct sb_transfer_run *transfer, bool compares)
 {
-    return transfer->original || (transfer->sink->maps && (transfer->member.has & SB_KEEPS_SPARSE));
+    return transfer->original || compares ||
+           (transfer->sink->maps && (transfer->member.has & SB_KEEPS_SPARSE));
 }
 
 /* Takes the bytes of an item from a source that can be read only in sequence. */
@@ -124,7 +128,8 @@ static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch
     size_t start = batch->data_size;
     enum sb_code code = SB_OK;
 
-    if (goes_by_spool(transfer) && lacks_space(transfer, batch)) {
+    if (goes_by_spool(transfer, item->compares && !item->only_sums) &&
+        lacks_space(transfer, batch)) {
         sb_batch_seal(batch);
         if (item->member.entry.size > 0)
             code = sb_transfer_count(transfer, item->member.entry.size, err);
@@ -141,12 +146,13 @@ static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch
     return expect_size(transfer, (int64_t)item->data_size, err);
 }
 
-static bool goes_in_parts(const struct sb_transfer_run *transfer, const struct sb_batch *batch)
+static bool goes_in_parts(const struct sb_transfer_run *transfer, const struct sb_batch *batch,
+                          bool compares)
 {
     const struct sb_member *member = &transfer->member;
 
-    return lacks_space(transfer, batch) && !goes_by_spool(transfer) && !member->hard_link &&
-           !member->special && member->entry.type != SB_DIR;
+    return lacks_space(transfer, batch) && !goes_by_spool(transfer, compares) &&
+           !member->hard_link && !member->special && member->entry.type != SB_DIR;
 }
 
 static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batch *batch,
@@ -157,15 +163,20 @@ static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batc
 
     if (code)
         return code == SB_END ? SB_OK : code;
-    if (transfer->options->dry_run && !choice.compares)
+    if (transfer->options->dry_run && (!choice.compares || choice.only_sums)) {
         sb_report(transfer->options->notify, SB_NOTE, "would-store", transfer->member.entry.path,
                   "would be %s", choice.replaces ? "replaced" : "stored");
-    if ((transfer->options->dry_run && !choice.compares) || transfer->sink->unread) {
+        transfer->member.has |= choice.member.has;
+        sb_transfer_report_lost(transfer, &transfer->member);
+        if (!choice.only_sums)
+            return SB_OK;
+    }
+    if (transfer->sink->unread) {
         transfer->member.has |= choice.member.has;
         sb_transfer_report_lost(transfer, &transfer->member);
         return SB_OK;
     }
-    if (goes_in_parts(transfer, batch)) {
+    if (goes_in_parts(transfer, batch, choice.compares && !choice.only_sums)) {
         transfer->in_parts = true;
         transfer->part_offset = 0;
         transfer->part_choice = choice;

@@ -36,8 +36,9 @@ struct sb_transfer_run {
     bool again;
     bool in_parts;
     int64_t part_offset;
-    struct sb_item part_choice; /* the sink's decision */
-    const char *block;          /* the rest of the last block of its bytes */
+    struct sb_item part_choice;      /* the sink's decision */
+    struct sb_seen_bytes part_bytes; /* of its parts so far */
+    const char *block;               /* the rest of the last block of its bytes */
     size_t block_size;
     enum sb_code broken; /* the source failed after what was filled; why */
     struct sb_error why;
@@ -62,6 +63,15 @@ enum sb_code sb_transfer_comes(struct sb_transfer_run *transfer, const struct sb
 /* Checks with the sink, and for duplicates. SB_END: the member is left out, or skipped. */
 enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item *item,
                                struct sb_error *err) SB_CHECKED;
+
+/*
+ * On a worker, once bytes are as they will be stored: sums those that a later source's may be
+ * compared with; decides about items with a rival. On the calling thread, afterwards: notes them.
+ */
+enum sb_code sb_transfer_sum(const struct sb_transfer_run *transfer, struct sb_batch *batch,
+                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_transfer_note_sums(struct sb_transfer_run *transfer, const struct sb_batch *batch,
+                                   struct sb_error *err) SB_CHECKED;
 
 /* Counts bytes from the source. SB_LIMIT: more than allowed. */
 enum sb_code sb_transfer_count(struct sb_transfer_run *transfer, int64_t size,

@@ -1,6 +1,7 @@
 #include "task/transfer/impl.h"
 
 #include "core/buf.h"
+#include "core/crc32c.h"
 #include "core/number.h"
 #include "task/transfer/seen.h"
 #include "task/transfer/transfer.h"
@@ -14,22 +15,175 @@ static const char *name_of(const char *source)
     return strcmp(source, "-") == 0 ? "standard input" : source;
 }
 
-/* The name came from an earlier source. */
-static enum sb_code refuse(const struct sb_transfer_options *options, const char *name,
-                           const char *source, int64_t first, int64_t *left, struct sb_error *err)
+/* The text about a name of two sources, of which the earlier one has this number. */
+static void describe_duplicate(const struct sb_transfer_options *options, const char *source,
+                               int64_t first, char *text, size_t size)
 {
-    const char *other = name_of(options->merged[first]);
+    const char *end = !options->keeps_first ? "" : "; only the first is taken (see --duplicates)";
+
+    snprintf(text, size, "is in %s and in %s%s", name_of(options->merged[first]), source, end);
+}
+
+static enum sb_code fail_duplicate(const char *name, const char *text, struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS, "%s: %s (see --duplicates, --prefix and --as-subdirs)", name,
+                   text);
+}
+
+static bool duplicates_end(const struct sb_transfer_options *options)
+{
+    return !options->keeps_first && !options->dry_run;
+}
+
+/* Has the target of a hard link, in the earlier source, the bytes that the link has there? */
+static enum sb_code is_same_link(const struct sb_transfer_run *transfer,
+                                 const struct sb_seen_bytes *link, bool *same, struct sb_error *err)
+{
+    const char *target = transfer->member.hard_link;
+    struct sb_seen_bytes bytes;
+    enum sb_code code =
+        sb_seen_find_bytes(transfer->options->seen, target, strlen(target), &bytes, err);
+
+    *same = !code && bytes.known && link->known && bytes.size == link->size &&
+            bytes.crc32c == link->crc32c;
+    return code;
+}
+
+/*
+ * The name came from an earlier source. SB_OK: the bytes are to be compared with those of that one.
+ */
+static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
+                               struct sb_item *item, struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    const struct sb_member *member = &transfer->member;
+    const struct sb_entry *entry = &member->entry;
+    bool knows = (entry->has & SB_HAS_CRC) && !item->original;
+    struct sb_seen_bytes old;
+    bool same = false;
+    char text[512];
 
     if (options->duplicates != SB_DUPLICATE_ERROR) {
-        ++*left;
+        transfer->sink->counts.left++;
         return SB_END;
     }
-    if (!options->dry_run)
-        return sb_fail(err, SB_EXISTS,
-                       "%s: is in %s and in %s (see --duplicates, --prefix and --as-subdirs)", name,
-                       other, source);
-    sb_report(options->notify, SB_PROBLEM, "duplicate", name, "is in %s and in %s", other, source);
+    if (sb_seen_find_bytes(options->seen, entry->path, entry->path_size, &old, err))
+        return err->code;
+    if (member->hard_link && is_same_link(transfer, &old, &same, err))
+        return err->code;
+    if (same) {
+        transfer->sink->counts.left++;
+        return SB_END;
+    }
+    if (old.known && !member->hard_link && !member->special &&
+        old.link == (entry->type == SB_LINK) &&
+        (item->original || entry->size < 0 || entry->size == old.size) &&
+        (knows ? entry->crc32c == old.crc32c : !transfer->sink->unread)) {
+        item->compares = !knows;
+        item->rival = first + 1;
+        item->old_size = old.size;
+        item->old_crc = old.crc32c;
+        transfer->sink->counts.left += knows;
+        return knows ? SB_END : SB_OK;
+    }
+    describe_duplicate(options, transfer->source->name, first, text, sizeof(text));
+    if (duplicates_end(options))
+        return fail_duplicate(entry->path, text, err);
+    sb_report(options->notify, SB_PROBLEM, "duplicate", entry->path, "%s", text);
     return SB_END;
+}
+
+/* On a worker: is an item with a rival the same, or a conflict? */
+static enum sb_code judge(const struct sb_transfer_run *transfer, struct sb_batch *batch,
+                          struct sb_item *item, struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    char text[512];
+    enum sb_code code = sb_item_sum_all(batch, item, err);
+
+    if (code == SB_END)
+        item->state = SB_ITEM_FAILED;
+    if (code)
+        return code == SB_END ? SB_OK : code;
+    item->is_same = item->summed_size == item->old_size && item->sum == item->old_crc;
+    if (item->is_same) {
+        item->state = SB_ITEM_FAILED;
+        return SB_OK;
+    }
+    describe_duplicate(options, transfer->source->name, item->rival - 1, text, sizeof(text));
+    if (duplicates_end(options))
+        return fail_duplicate(item->member.entry.path, text, err);
+    return sb_item_fail(batch, item, "duplicate", text, err);
+}
+
+enum sb_code sb_transfer_sum(const struct sb_transfer_run *transfer, struct sb_batch *batch,
+                             struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+        bool read = item->state == SB_ITEM_READ || item->state == SB_ITEM_PART;
+
+        if (item->rival && (read || item->state == SB_ITEM_LARGE))
+            code = judge(transfer, batch, item, err);
+        else if (item->sums && (read || item->only_sums))
+            code = sb_item_sum_all(batch, item, err);
+        if (item->only_sums)
+            item->state = SB_ITEM_FAILED;
+        if (code == SB_END && item->only_sums)
+            code = SB_OK;
+    }
+    return code;
+}
+
+/* Those that are stored are what later ones are compared with. */
+static enum sb_code note_item(struct sb_transfer_run *transfer, const struct sb_item *item,
+                              struct sb_error *err)
+{
+    const struct sb_entry *entry = &item->member.entry;
+    struct sb_seen_bytes *bytes = &transfer->part_bytes;
+
+    if (item->part_offset == 0)
+        *bytes = (struct sb_seen_bytes){.link = entry->type == SB_LINK};
+    bytes->crc32c = sb_crc32c_combine(bytes->crc32c, item->sum, item->summed_size);
+    bytes->size += item->summed_size;
+    if (item->state == SB_ITEM_PART && !item->part_last)
+        return SB_OK;
+    return sb_seen_set_bytes(transfer->options->seen, entry->path, entry->path_size, bytes, err);
+}
+
+/* A hard link has the bytes of its target, which was before it. */
+static enum sb_code note_link(const struct sb_transfer_run *transfer, const struct sb_item *item,
+                              struct sb_error *err)
+{
+    struct sb_seen *seen = transfer->options->seen;
+    const struct sb_entry *entry = &item->member.entry;
+    const char *target = item->member.hard_link;
+    struct sb_seen_bytes bytes;
+    enum sb_code code = sb_seen_find_bytes(seen, target, strlen(target), &bytes, err);
+
+    if (code || !bytes.known)
+        return code;
+    return sb_seen_set_bytes(seen, entry->path, entry->path_size, &bytes, err);
+}
+
+enum sb_code sb_transfer_note_sums(struct sb_transfer_run *transfer, const struct sb_batch *batch,
+                                   struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        const struct sb_item *item = &batch->items[i];
+
+        transfer->sink->counts.left += item->is_same;
+        if (item->sums && item->member.hard_link)
+            code = note_link(transfer, item, err);
+        else if (item->sums && item->summed && !item->rival &&
+                 (item->state != SB_ITEM_FAILED || item->part_offset > 0 || item->only_sums))
+            code = note_item(transfer, item, err);
+    }
+    return code;
 }
 
 /* A hard link to a file that another source replaces would get bytes that it never had. */
@@ -73,20 +227,22 @@ static enum sb_code meet_dir(const struct sb_transfer_options *options,
  * which *left counts if it is a file, or left out, which was reported; SB_EXISTS names both
  * sources.
  */
-static enum sb_code transfer_meet(const struct sb_transfer_options *options,
-                                  const struct sb_member *member, const char *source, int64_t *left,
+static enum sb_code transfer_meet(struct sb_transfer_run *transfer, struct sb_item *item,
                                   struct sb_error *err)
 {
+    const struct sb_transfer_options *options = transfer->options;
+    const struct sb_member *member = &transfer->member;
     const struct sb_entry *entry = &member->entry;
     int64_t first;
     enum sb_code code;
 
     if (entry->type == SB_DIR)
-        return meet_dir(options, entry, err);
+        return options->keeps_first ? SB_OK : meet_dir(options, entry, err);
+    item->sums = options->duplicates == SB_DUPLICATE_ERROR;
     code = sb_seen_add_from(options->seen, entry->path, entry->path_size,
                             (int64_t)options->merged_number, &first, err);
     if (code == SB_OK && (size_t)first != options->merged_number)
-        code = refuse(options, entry->path, source, first, left, err);
+        code = meet_rival(transfer, first, item, err);
     if (code == SB_OK && member->hard_link)
         code = meet_link(options, member, err);
     return code;
@@ -119,17 +275,24 @@ void sb_transfer_report_lost(const struct sb_transfer_run *transfer, const struc
         transfer->options->lost(transfer->options->context, member->entry.path, lost);
 }
 
-static enum sb_code meet_duplicate(struct sb_transfer_run *transfer, struct sb_error *err)
+static enum sb_code meet_duplicate(struct sb_transfer_run *transfer, struct sb_item *item,
+                                   struct sb_error *err)
 {
     const struct sb_transfer_options *options = transfer->options;
     const struct sb_entry *entry = &transfer->member.entry;
+    int64_t first;
     bool before;
 
-    if (options->merged)
-        return transfer_meet(options, &transfer->member, transfer->source->name,
-                             &transfer->sink->counts.left, err);
+    if (options->merged && !options->each_once)
+        return transfer_meet(transfer, item, err);
     if (options->duplicates == SB_DUPLICATE_LAST || !options->seen || entry->type == SB_DIR)
         return SB_OK;
+    if (options->merged) {
+        if (sb_seen_find(options->seen, entry->path, entry->path_size, &first, err))
+            return err->code;
+        if (first < 0 || (size_t)first != options->merged_number)
+            return transfer_meet(transfer, item, err);
+    }
     if (sb_seen_add(options->seen, entry->path, entry->path_size, &before, err))
         return err->code;
     if (!before)
@@ -146,6 +309,25 @@ void sb_transfer_describe_long_link(char text[SB_LONG_LINK_TEXT])
 {
     snprintf(text, SB_LONG_LINK_TEXT, "is a link whose target is longer than %zu bytes; left out",
              SB_LINK_BYTES_MOST);
+}
+
+/* In a dry run, where nothing is stored that could be summed on its way. */
+static enum sb_code sum_dry(const struct sb_transfer_run *transfer, struct sb_item *item,
+                            struct sb_error *err)
+{
+    const struct sb_member *member = &transfer->member;
+    const struct sb_entry *entry = &member->entry;
+    const struct sb_seen_bytes bytes = {
+        .size = entry->size, .crc32c = entry->crc32c, .link = entry->type == SB_LINK};
+
+    if (entry->type == SB_DIR || member->hard_link || member->special || transfer->sink->unread)
+        return SB_OK;
+    if ((entry->has & SB_HAS_CRC) && !item->original)
+        return sb_seen_set_bytes(transfer->options->seen, entry->path, entry->path_size, &bytes,
+                                 err);
+    item->compares = true;
+    item->only_sums = true;
+    return SB_OK;
 }
 
 enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item *item,
@@ -169,8 +351,12 @@ enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item 
     if (item->again && transfer->sink->ops->accept)
         code = transfer->sink->ops->accept(transfer->sink, member, item, err);
     if (!code)
-        code = meet_duplicate(transfer, err);
+        code = meet_duplicate(transfer, item, err);
+    if (!code && item->rival)
+        return SB_OK;
     if (!code && !item->again && transfer->sink->ops->accept)
         code = transfer->sink->ops->accept(transfer->sink, member, item, err);
+    if (!code && transfer->options->dry_run && item->sums && !item->compares)
+        code = sum_dry(transfer, item, err);
     return code;
 }

@@ -12,6 +12,7 @@ struct sb_seen {
     sqlite3 *db;
     sqlite3_stmt *add;
     sqlite3_stmt *find;
+    sqlite3_stmt *set_bytes;
 };
 
 enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_error *err)
@@ -22,11 +23,13 @@ enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_err
     *out = NULL;
     if (!seen)
         return sb_fail_memory(err);
-    code =
-        SB_TABLES(&seen->db, beside, err,
-                  "BEGIN; CREATE TABLE seen (name BLOB PRIMARY KEY, place INTEGER) WITHOUT ROWID",
-                  {&seen->add, "INSERT OR IGNORE INTO seen VALUES (?1, ?2)"},
-                  {&seen->find, "SELECT place FROM seen WHERE name = ?1"});
+    code = SB_TABLES(
+        &seen->db, beside, err,
+        "BEGIN; CREATE TABLE seen (name BLOB PRIMARY KEY, place INTEGER, size INTEGER,"
+        " crc32c INTEGER, link INTEGER) WITHOUT ROWID",
+        {&seen->add, "INSERT OR IGNORE INTO seen (name, place) VALUES (?1, ?2)"},
+        {&seen->find, "SELECT place, size, crc32c, link FROM seen WHERE name = ?1"},
+        {&seen->set_bytes, "UPDATE seen SET size = ?2, crc32c = ?3, link = ?4 WHERE name = ?1"});
     if (code) {
         sb_seen_free(seen);
         return code;
@@ -41,6 +44,7 @@ void sb_seen_free(struct sb_seen *seen)
         return;
     sqlite3_finalize(seen->add);
     sqlite3_finalize(seen->find);
+    sqlite3_finalize(seen->set_bytes);
     sb_database_close(seen->db);
     free(seen);
 }
@@ -95,19 +99,59 @@ enum sb_code sb_seen_find(struct sb_seen *seen, const char *name, size_t size, i
     return code;
 }
 
+enum sb_code sb_seen_set_bytes(struct sb_seen *seen, const char *name, size_t size,
+                               const struct sb_seen_bytes *bytes, struct sb_error *err)
+{
+    sqlite3_bind_blob64(seen->set_bytes, 1, name, size, SQLITE_STATIC);
+    sqlite3_bind_int64(seen->set_bytes, 2, bytes->size);
+    sqlite3_bind_int64(seen->set_bytes, 3, bytes->crc32c);
+    sqlite3_bind_int(seen->set_bytes, 4, bytes->link);
+    return sb_database_step(seen->set_bytes, err);
+}
+
+enum sb_code sb_seen_find_bytes(struct sb_seen *seen, const char *name, size_t size,
+                                struct sb_seen_bytes *bytes, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    *bytes = (struct sb_seen_bytes){0};
+    sqlite3_bind_blob64(seen->find, 1, name, size, SQLITE_STATIC);
+    if (sb_database_row(seen->find, &code, err))
+        *bytes = (struct sb_seen_bytes){
+            .known = sqlite3_column_type(seen->find, 1) == SQLITE_INTEGER,
+            .size = sqlite3_column_int64(seen->find, 1),
+            .crc32c = (uint32_t)sqlite3_column_int64(seen->find, 2),
+            .link = sqlite3_column_int(seen->find, 3) != 0,
+        };
+    sqlite3_reset(seen->find);
+    return code;
+}
+
+static enum sb_code add_entry(struct sb_seen *seen, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    const struct sb_seen_bytes bytes = {
+        .size = entry->size, .crc32c = entry->crc32c, .link = entry->type == SB_LINK};
+    bool before;
+    enum sb_code code = sb_seen_add(seen, entry->path, entry->path_size, &before, err);
+
+    if (code || !(entry->has & SB_HAS_CRC))
+        return code;
+    return sb_seen_set_bytes(seen, entry->path, entry->path_size, &bytes, err);
+}
+
 enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path, struct sb_error *err)
 {
-    const struct sb_query names = {.order = SB_BY_PATH, .files = true, .names_only = true};
+    const struct sb_query names = {.order = SB_BY_PATH, .files = true};
     struct sb_archive *archive = NULL;
     struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    bool before;
     enum sb_code code = sb_archive_open(&archive, path, err);
 
     if (!code)
         code = sb_cursor_open(&cursor, archive, &names, err);
     while (!code && (code = sb_cursor_next(cursor, &entry, err)) == SB_OK)
-        code = sb_seen_add(seen, entry.path, entry.path_size, &before, err);
+        code = add_entry(seen, &entry, err);
     sb_cursor_free(cursor);
     sb_archive_free(archive);
     return code == SB_END ? SB_OK : code;

@@ -20,6 +20,14 @@ extern const char *const sb_duplicate_words[];
 
 struct sb_seen;
 
+/* The bytes of a name's first occurrence; two that are equal are no conflict. */
+struct sb_seen_bytes {
+    bool known;
+    bool link; /* they are a symbolic link's target */
+    int64_t size;
+    uint32_t crc32c;
+};
+
 /* beside: see sb_temp_directory. */
 enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_error *err) SB_CHECKED;
 void sb_seen_free(struct sb_seen *seen); /* NULL is allowed */
@@ -42,7 +50,13 @@ enum sb_code sb_seen_add_from(struct sb_seen *seen, const char *name, size_t siz
 enum sb_code sb_seen_find(struct sb_seen *seen, const char *name, size_t size, int64_t *first,
                           struct sb_error *err) SB_CHECKED;
 
-/* Adds the names of all files of an archive. */
+/* The bytes of a name in the set, once they are known. */
+enum sb_code sb_seen_set_bytes(struct sb_seen *seen, const char *name, size_t size,
+                               const struct sb_seen_bytes *bytes, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_seen_find_bytes(struct sb_seen *seen, const char *name, size_t size,
+                                struct sb_seen_bytes *bytes, struct sb_error *err) SB_CHECKED;
+
+/* Adds the names and bytes of all files of an archive. */
 enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path,
                                  struct sb_error *err) SB_CHECKED;
 

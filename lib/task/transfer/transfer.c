@@ -54,6 +54,16 @@ static enum sb_code load_items(struct sb_batch *batch, bool links, struct sb_err
     return code;
 }
 
+/* All that a dry run reads is to be compared, by this file or by the sink. */
+static bool is_left_out(const struct sb_batch *batch)
+{
+    bool left_out = true;
+
+    for (size_t i = 0; i < batch->count; i++)
+        left_out &= batch->items[i].state == SB_ITEM_FAILED;
+    return left_out;
+}
+
 /* Links come first, while there is space: sinks want their targets in memory. */
 static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
 {
@@ -70,6 +80,8 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     if (!code)
         code = sb_recode_batch(&transfer->options->recode, batch, transfer->options->beside, err);
     if (!code)
+        code = sb_transfer_sum(transfer, batch, err);
+    if (!code && !(transfer->options->dry_run && is_left_out(batch)))
         code = sb_sink_store(transfer->sink, batch, turns, err);
     batch->failed = code != SB_OK;
     return code;
@@ -213,6 +225,8 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     sb_events_report(&batch->events, transfer->options->notify);
     code = count_loaded(transfer, batch, err);
     if (!code)
+        code = sb_transfer_note_sums(transfer, batch, err);
+    if (!code && !(transfer->options->dry_run && is_left_out(batch)))
         code = sb_sink_drain(transfer->sink, batch, err);
     if (!code)
         code = heed_links(transfer, batch, err);
