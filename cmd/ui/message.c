@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -262,6 +263,18 @@ static bool progress_is_shown(void)
     return progress.shown;
 }
 
+/* A line as wide as the terminal would wrap, and could not be cleared. The names are ASCII. */
+static size_t cut_to_terminal(size_t used)
+{
+    size_t most = strlen(CLEAR_LINE);
+    struct winsize window;
+
+    if (!progress.terminal || ioctl(STDERR_FILENO, TIOCGWINSZ, &window) || window.ws_col == 0)
+        return used;
+    most += window.ws_col - 1U;
+    return used < most ? used : most;
+}
+
 /* "DONE of TOTAL, PERCENT%, FILES files, RATE/s, M:SS left", without unknown parts. */
 static void show_progress(int64_t time)
 {
@@ -290,6 +303,7 @@ static void show_progress(int64_t time)
         used += (size_t)snprintf(line + used, size - used, ", %" PRId64 ":%02d left", whole / 60,
                                  (int)(whole % 60));
     }
+    used = cut_to_terminal(used);
     if (!progress.terminal)
         line[used++] = '\n';
     write_line(line, used);
