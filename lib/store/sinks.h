@@ -111,6 +111,7 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
 struct sb_stream_sink_options {
     const char *path;
     bool force;
+    bool dry_run;               /* nothing is made: bytes are dropped */
     enum sb_filter_kind filter; /* tar: compression of the whole */
     bool sparse;                /* tar: holes stay holes, in GNU tar's pax form 1.0 */
     bool store;                 /* zip: members are not compressed */

@@ -136,7 +136,7 @@ on_disk() {
 }
 
 @test "-n lists what would change and nothing else, and changes nothing on disk" {
-    mkdir -p t/d t/e
+    mkdir -p t/d t/e o
     echo one >t/d/1
     echo two >t/d/2
     sb pack -q a.barecat -C t .
@@ -162,20 +162,20 @@ on_disk() {
         on_disk >after
         diff before after >&2 || fail "$command changes the disk"
     done <<'END'
-pack -n x.barecat -C t .|. d d/1 d/2 e
+pack -n o/x.barecat -C t .|. d d/1 d/2 e
 pack -n --append --update a.barecat -C t .|
 pack -n --append --update a.barecat -C u .|. d/2 new
 unpack -n -C u a.barecat --existing=replace|d/1 d/2
-convert -n a.barecat x.tar|. d d/1 d/2 e
-convert -n a.tar x.zip|d d/1 d/2 e
-convert -n a.tar x.barecat|. d d/1 d/2 e
-convert -n a.tar x/|d d/1 d/2 e
+convert -n a.barecat o/x.tar|. d d/1 d/2 e
+convert -n a.tar o/x.zip|d d/1 d/2 e
+convert -n a.tar o/x.barecat|. d d/1 d/2 e
+convert -n a.tar o/x/|d d/1 d/2 e
 rm -n a.barecat d/1|d/1
 rm -n -r a.barecat d|d d/1 d/2
 rm -n -d a.barecat e|e
 mv -n a.barecat d/1 d/9|d/1 -> d/9
-merge -n a.barecat b.barecat x.barecat|. b b/d b/d/1 b/d/2 b/e d d/1 d/2 e
-merge-symlink -n -o x.barecat a.barecat b.barecat|b/d/1 b/d/2 d/1 d/2
+merge -n a.barecat b.barecat o/x.barecat|. b b/d b/d/1 b/d/2 b/e d d/1 d/2 e
+merge-symlink -n -o o/x.barecat a.barecat b.barecat|b/d/1 b/d/2 d/1 d/2
 defrag -n a.barecat|
 verify -n --repair-from=t damaged.barecat|d/1
 upgrade -n a.barecat|
@@ -196,6 +196,9 @@ END
     sb rm -q b.barecat d/1
     sb pack -q c.barecat -C t .
     flip_byte c.barecat-shard-00000 0
+    seq 4 | tee t/d/2 >t/d/3
+    sb pack -q d.barecat -C t .
+    rm t/d/[23]
     while read -r command; do
         # shellcheck disable=SC2086 # words
         run_fail 2 bash -c '"$SHARDBOX" "$@" >/dev/full' - $command
@@ -225,7 +228,7 @@ rm -n a.barecat d/1
 mv -n a.barecat d/1 d/2
 merge -n a.barecat x.barecat
 merge-symlink -n a.barecat x.barecat
-split -n --shard-size=10 a.barecat
+split -n --shard-size=10 d.barecat
 defrag -n b.barecat
 END
     [[ ! -e x.barecat && $(sb find --type=f a.barecat) == d/1 ]]

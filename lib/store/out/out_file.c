@@ -21,6 +21,7 @@ struct sb_outfile {
     int fd;                       /* of the temporary file that one */
     bool borrowed;                /* fd is standard output */
     bool force;
+    bool dry_run; /* fd is /dev/null */
     int64_t size;
     struct sb_outfilter *filter; /* NULL: none */
 
@@ -48,7 +49,8 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
         file->path = realpath(path, NULL);
         if (!file->path)
             return sb_fail_errno(err, errno, "%s", path);
-        sb_out_temporary_finish(file->path);
+        if (!file->dry_run)
+            sb_out_temporary_finish(file->path);
         return sb_out_refuse(path, &st, file->force, err);
     }
     if (errno != ENOENT)
@@ -80,6 +82,18 @@ static enum sb_code create_temporary(struct sb_outfile *file, const struct stat 
     return code ? code : make_like(file, like, err);
 }
 
+/* What a real run would refuse is refused. */
+static enum sb_code open_nothing(struct sb_outfile *file, const char *path, struct sb_error *err)
+{
+    bool direct;
+    enum sb_code code = strcmp(path, "-") == 0 ? SB_OK : look_at_target(file, path, &direct, err);
+
+    if (code)
+        return code;
+    file->fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    return file->fd < 0 ? sb_fail_errno(err, errno, "/dev/null") : SB_OK;
+}
+
 static enum sb_code open_target(struct sb_outfile *file,
                                 const struct sb_stream_sink_options *options, struct sb_error *err)
 {
@@ -87,6 +101,8 @@ static enum sb_code open_target(struct sb_outfile *file,
     enum sb_code code;
     bool direct;
 
+    if (file->dry_run)
+        return open_nothing(file, path, err);
     if (strcmp(path, "-") == 0) {
         file->fd = STDOUT_FILENO;
         file->borrowed = true;
@@ -143,6 +159,7 @@ enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sin
         return sb_fail_memory(err);
     file->fd = file->temporary.fd = -1;
     file->force = options->force;
+    file->dry_run = options->dry_run;
     file->name = strdup(standard ? "standard output" : options->path);
     code = file->name ? open_target(file, options, err) : sb_fail_memory(err);
     if (code == SB_OK)

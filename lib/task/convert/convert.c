@@ -518,13 +518,12 @@ static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error 
     enum sb_code code = SB_OK;
 
     convert->transfer.dry_run = dry;
-    if (dry && access(convert->options->output, F_OK))
-        convert->transfer.beside = ".";
+    convert->transfer.beside = dry ? "." : convert->options->output;
     if (looks_up)
-        code = sb_seen_new(&seen, convert->options->output, err);
+        code = sb_seen_new(&seen, convert->transfer.beside, err);
     convert->transfer.seen = seen;
     if (!code && (convert->transfer.strip > 0 || convert->transfer.recode.decompress))
-        code = sb_taken_new(&convert->transfer.taken, convert->options->output, err);
+        code = sb_taken_new(&convert->transfer.taken, convert->transfer.beside, err);
     if (!code)
         code = run(convert, err);
     if (convert->transfer.taken)
@@ -609,7 +608,6 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
     convert.transfer.max_size = options->max_size;
     convert.transfer.recode.max_size = options->max_size;
     convert.transfer.meeting_names = options->duplicates_given;
-    convert.transfer.beside = options->output;
     convert.transfer.lost = lose;
     convert.transfer.progress = progress;
     convert.transfer.context = &convert;

@@ -82,6 +82,7 @@ enum sb_code sb_convert_output_open(struct sb_convert_output *output,
     struct sb_stream_sink_options stream = {
         .path = options->output,
         .force = options->force,
+        .dry_run = use->dry_run,
         .filter = options->to.filter,
         .sparse = options->sparse,
         .store = options->store,
