@@ -303,7 +303,7 @@ static void conclude(const struct settings *settings, const struct sb_pack_count
                      settings->dry_run ? "would store" : "stored", counts->files, size,
                      counts->dirs);
     if (counts->renewed > 0)
-        message_note("%s: files of which only mode, owner or time %schanged: %" PRId64,
+        message_note("%s: files that %schanged in mode, owner or time alone: %" PRId64,
                      settings->archive, would, counts->renewed);
     if (message_status() == STATUS_PARTIAL)
         message_problem("%s: done in part: what is named above was left out or changed meanwhile, "

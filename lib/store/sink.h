@@ -25,7 +25,7 @@ struct sb_sink_counts {
     int64_t files; /* files and links stored */
     int64_t dirs;
     int64_t bytes;
-    int64_t renewed;    /* files and links of which only mode, owner or time changed */
+    int64_t renewed;    /* files and links that changed in mode, owner or time alone */
     int64_t left;       /* skipped on purpose: they exist already, or a later one counts */
     int64_t superseded; /* stored members that a later member of the same name replaced */
     int64_t unchecked;  /* members whose source had no checksum */

@@ -87,7 +87,7 @@ on_disk() {
     [[ $(sort <<<"$output") == $'d\nd/1\nd/2\nd/large' ]] || fail "listed"
     run_ok sb pack --append --update -v a.barecat -C t .
     stderr_is "shardbox pack: a.barecat: stored 0 files (0) and 1 directories
-shardbox pack: a.barecat: files of which only mode, owner or time changed: 3"
+shardbox pack: a.barecat: files that changed in mode, owner or time alone: 3"
     [[ $(stat -c '%s %Y' a.barecat-shard-00000) == "$size $(date -d 2001-02-03 +%s)" ]]
     run_ok sb diff -C t a.barecat
     run_ok sb verify --strict a.barecat

@@ -490,8 +490,8 @@ static bool arrange_merge(struct convert *convert)
 }
 
 /*
- * Sets how names conflict where they stay names: an error is one of two inputs, and if it was asked
- * for also one within an input, of which else the last member counts.
+ * Sets how names conflict where they stay names: an error is a name in two inputs; if `error` was
+ * given, also one that comes twice within an input, where otherwise the last member counts.
  */
 static bool arrange_names(struct convert *convert)
 {

@@ -51,7 +51,7 @@ struct sb_pack_counts {
     int64_t files; /* links included */
     int64_t dirs;
     int64_t bytes;
-    int64_t renewed; /* files of which only mode, owner or time changed; files has not these */
+    int64_t renewed; /* files, not counted above, that changed in mode, owner or time alone */
     bool kept;       /* it failed, but what was committed by then remains, and can be resumed */
     bool done;       /* the archive was complete already, and there was nothing to resume */
 };

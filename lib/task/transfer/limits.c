@@ -15,7 +15,7 @@ static const char *name_of(const char *source)
     return strcmp(source, "-") == 0 ? "standard input" : source;
 }
 
-/* The text about a name of two sources, of which the earlier one has this number. */
+/* The text about a name that this source shares with an earlier one, number `first`. */
 static void describe_duplicate(const struct sb_transfer_options *options, const char *source,
                                int64_t first, char *text, size_t size)
 {
@@ -127,7 +127,7 @@ enum sb_code sb_transfer_sum(const struct sb_transfer_run *transfer, struct sb_b
 
         if (item->rival && (read || item->state == SB_ITEM_LARGE))
             code = judge(transfer, batch, item, err);
-        else if (item->sums && (read || item->only_sums))
+        else if (item->sums && !item->member.hard_link && (read || item->only_sums))
             code = sb_item_sum_all(batch, item, err);
         if (item->only_sums)
             item->state = SB_ITEM_FAILED;
@@ -320,9 +320,9 @@ static enum sb_code sum_dry(const struct sb_transfer_run *transfer, struct sb_it
     const struct sb_seen_bytes bytes = {
         .size = entry->size, .crc32c = entry->crc32c, .link = entry->type == SB_LINK};
 
-    if (entry->type == SB_DIR || member->hard_link || member->special || transfer->sink->unread)
+    if (entry->type == SB_DIR || member->special || transfer->sink->unread)
         return SB_OK;
-    if ((entry->has & SB_HAS_CRC) && !item->original)
+    if ((entry->has & SB_HAS_CRC) && !item->original && !member->hard_link)
         return sb_seen_set_bytes(transfer->options->seen, entry->path, entry->path_size, &bytes,
                                  err);
     item->compares = true;
