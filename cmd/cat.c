@@ -182,7 +182,7 @@ static const struct option options[] = {
                 "only these bytes of each file, unchecked", OPERAND_NONE),
     OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
                   "'address' reads in the order on disk"),
-    OPTION_PART(struct settings, part, "part I of N of the names or rows, or 'auto'"),
+    OPTION_PART(struct settings, part, "part I of N, from 1, of the names or rows, or 'auto'"),
     OPTION_GROUP("Output"),
     OPTION_CHOICE(0, "frame", struct settings, framing, "HOW", sb_framing_words,
                   "how each file, record or array is delimited"),

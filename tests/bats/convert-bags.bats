@@ -289,6 +289,7 @@ numbers() {
     make_bag
     run_ok sb convert -n --records=::2 a.bagz b.bagz
     output_is b.bagz
+    stderr_is ""
     [ ! -e b.bagz ]
 }
 
