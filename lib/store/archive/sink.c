@@ -99,6 +99,20 @@ static enum sb_code fail_exists(const struct archive_sink *self, const char *nam
     return sb_fail(err, SB_EXISTS, "%s: is in the archive already (see %s)", name, self->advice);
 }
 
+/* Does the archive hold the target of a hard link, with the bytes that it has as `old`? */
+static bool is_same_link(struct archive_sink *self, const char *target, const struct sb_entry *old)
+{
+    struct sb_entry entry;
+    struct sb_error ignored;
+    size_t size = strlen(target);
+    enum sb_code code = self->writer
+                            ? sb_writer_lookup(self->writer, target, size, &entry, &ignored)
+                            : sb_archive_lookup(self->existing, target, size, &entry, &ignored);
+
+    return !code && (entry.has & old->has & SB_HAS_CRC) && entry.size == old->size &&
+           entry.crc32c == old->crc32c;
+}
+
 /*
  * A name that is an error, unless the bytes are the same: then it is passed over. SB_OK: they must
  * be read first.
@@ -118,6 +132,10 @@ static enum sb_code meet_rival(struct archive_sink *self, const struct sb_member
         item->old_crc = old->crc32c;
         self->sink.counts.left += knows;
         return knows ? SB_END : SB_OK;
+    }
+    if (member->hard_link && is_same_link(self, member->hard_link, old)) {
+        self->sink.counts.left++;
+        return SB_END;
     }
     if (self->meeting == SB_MEET_END && !self->dry_run)
         return fail_exists(self, entry->path, err);
