@@ -6,6 +6,7 @@
 #include "ui/completions.h"
 #include "ui/message.h"
 #include "ui/output.h"
+#include "ui/spelling.h"
 #include "ui/version.h"
 
 #include "core/interrupt.h"
@@ -24,48 +25,14 @@ static const char usage[] =
     "       shardbox help COMMAND\n"
     "       shardbox --list | --version [--json] | --help | --completions=SHELL\n";
 
-#define NAME_SIZE_MAX 16
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Letters to insert, drop, change or swap with their neighbour to make one word of the other. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t rows[3][NAME_SIZE_MAX + 1];
-    size_t *before = rows[0], *above = rows[1], *row = rows[2];
-    size_t a_size = strlen(a), b_size = strlen(b);
-
-    if (a_size > NAME_SIZE_MAX || b_size > NAME_SIZE_MAX)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= b_size; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a_size; i++) {
-        size_t *oldest = before;
-
-        before = above;
-        above = row;
-        row = oldest;
-        row[0] = i;
-        for (size_t j = 1; j <= b_size; j++) {
-            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], before[j - 2] + 1);
-        }
-    }
-    return row[b_size];
-}
-
 /* The name of a command that differs by a slip or two; NULL when none is near. */
 static const char *nearest_command(const char *name)
 {
     const char *nearest = NULL;
-    size_t best = strlen(name) / 2 + 1; /* with more than half of it wrong it is another word */
+    size_t best = spelling_limit(name);
 
     for (size_t i = 0; commands[i]; i++) {
-        size_t distance = edit_distance(name, commands[i]->name);
+        size_t distance = spelling_distance(name, commands[i]->name);
 
         if (distance < best) {
             best = distance;

@@ -18,6 +18,7 @@ struct command {
         *options;               /* of its own; the common ones are added; ends with an empty row */
     const char *exit_status;    /* what each of them means here */
     const char *notes;          /* shown below the options by --help-all; may be NULL */
+    const char *words_help;     /* about those of take_words, shown above the options; or NULL */
     enum operand_kind operands; /* what completions offer */
 
     bool needs_archive; /* as its first operand */
@@ -30,6 +31,15 @@ struct command {
     /* Takes each operand at its place among the options, because `-C` is for those after it; false,
      * after a message, ends the parse. NULL: operands go to run. */
     bool (*operand)(void *settings, const char *value);
+
+    /*
+     * Takes words that are no options of the table, such as find's `-name GLOB`. It is asked
+     * before each word that is neither a long option nor one or more letters of the table; words
+     * ends with NULL. Returns how many it took, 0 for a word that is not its own, -1 after a
+     * message. After "--" it is not asked. NULL: there are no such words.
+     */
+    int (*take_words)(void *settings, char *const *words);
+    const char *(*word)(size_t i); /* those it knows, one by one, then NULL; for completions */
 
     /* The exit status: 0, 1 or 2; see message.h. */
     int (*run)(void *settings, char **operands, int count);

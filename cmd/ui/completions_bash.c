@@ -168,6 +168,17 @@ static void print_option_words(const struct option *list, size_t count)
     }
 }
 
+/* Those of take_words that begin as options do. */
+static void print_own_words(const struct command *command)
+{
+    const char *word;
+
+    for (size_t i = 0; command->word && (word = command->word(i)) != NULL; i++) {
+        if (word[0] == '-')
+            output_format(" %s", word);
+    }
+}
+
 static void print_table(void)
 {
     static struct option list[OPTIONS_MAX];
@@ -181,6 +192,7 @@ static void print_table(void)
 
         output_format("    %s)\n        options='", commands[i]->name);
         print_option_words(list, options_list(commands[i], list));
+        print_own_words(commands[i]);
         output_format("'\n        first=%s others=%s\n        ;;\n", kinds.first, kinds.others);
     }
     output_text("    help) first=\"words:$_shardbox_commands\" ;;\n"

@@ -335,6 +335,38 @@ static bool is_negative_number(const struct parser *parser, const char *word)
     return word[0] == '-' && word[1] >= '0' && word[1] <= '9' && !find(parser, word[1]);
 }
 
+/* Can all of the word be read as letters of options, the last one maybe with its value? */
+static bool is_letters(const struct parser *parser, const char *word)
+{
+    const struct option *option;
+
+    if (word[0] != '-' || !word[1])
+        return false;
+    for (word++; *word; word++) {
+        option = find_letter(parser->list, parser->count, *word);
+        if (!option || option->value)
+            return option != NULL;
+    }
+    return true;
+}
+
+/* Lets the command take words of its own; false after a message. */
+static bool take_words(const struct parser *parser, int argc, char **argv, void *settings)
+{
+    const struct command *command = parser->command;
+    int at = optind > 0 ? optind : 1, taken = 0;
+
+    if (!command->take_words)
+        return true;
+    while (at < argc && strncmp(argv[at], "--", 2) != 0 && !is_letters(parser, argv[at])) {
+        taken = command->take_words(settings, argv + at);
+        if (taken <= 0)
+            break;
+        optind = at += taken;
+    }
+    return taken >= 0;
+}
+
 /* As getopt_long; optarg is an operand's word. */
 static int next_word(struct parser *parser, int argc, char **argv, bool operands_met)
 {
@@ -353,9 +385,14 @@ static int parse(struct parser *parser, int argc, char **argv, void *settings, i
 
     opterr = 0;
     optind = 0; /* anew */
-    while ((result = next_word(parser, argc, argv, *operands > 0)) != -1) {
+    for (;;) {
         const struct option *option;
 
+        if (!take_words(parser, argc, argv, settings))
+            return STATUS_ERROR;
+        result = next_word(parser, argc, argv, *operands > 0);
+        if (result == -1)
+            return RUN;
         if (result == OPERAND) {
             argv[1 + (*operands)++] = optarg;
             if (command->operand && !command->operand(settings, optarg))
@@ -376,7 +413,6 @@ static int parse(struct parser *parser, int argc, char **argv, void *settings, i
             !note_given(option, optarg ? optarg : option->implied))
             return STATUS_ERROR;
     }
-    return RUN;
 }
 
 static int run(const struct command *command, void *settings, char **operands, int count)

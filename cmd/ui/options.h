@@ -12,9 +12,10 @@
  * may be shortened while unambiguous. OPTION_GROUP begins a group of options, under which the help
  * shows them; those of OPTION_MORE are for --help-all only. A group may begin more than once, and
  * an OPTIONS_ macro may begin one. After the first operand a word that begins with '-' and a digit
- * is an operand, a number below zero, unless that digit is an option's letter. -h and --help print
- * help to stdout; if a command has -h of its own, it means help only as the sole argument. Common
- * to all: --help, --help-all, -q, -v, --progress, --no-progress (message.h holds their effect).
+ * is an operand, a number below zero, unless that digit is an option's letter. A command may take
+ * other words by itself (command.h: take_words). -h and --help print help to stdout; if a command
+ * has -h of its own, it means help only as the sole argument. Common to all: --help, --help-all,
+ * -q, -v, --progress, --no-progress (message.h holds their effect).
  */
 #ifndef SB_CMD_UI_OPTIONS_H
 #define SB_CMD_UI_OPTIONS_H

@@ -170,6 +170,8 @@ void options_print_help(const struct command *command, bool all)
     output_char('\n');
     print_capitalised(command->summary);
     output_format(".\n  %s\n  %s\n%s", command->examples[0], command->examples[1], all ? "" : "\n");
+    if (command->words_help)
+        output_format("%s%s", all ? "\n" : "", command->words_help);
     print_groups(command, all);
     output_char('\n');
     if (all)

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#define DIRECTIVES "pfhdylsmMUGugt"
+#define DIRECTIVES "pPfhdylsmMUGugt"
 #define TIME_FORMS "@aAbBcdDeFhHIjklmMprsSTuUwWxXyYzZ+"
 #define WIDTH_MOST 4096
 
@@ -113,7 +113,7 @@ static const char *parse_directive(struct printf_format *format, const char *at)
     return at + 1;
 }
 
-struct printf_format *printf_format_new(const char *text)
+struct printf_format *printf_format_new(const char *option, const char *text)
 {
     struct printf_format *format = calloc(1, sizeof(*format));
     const char *at = text;
@@ -132,7 +132,7 @@ struct printf_format *printf_format_new(const char *text)
             const char *end = parse_directive(format, at + 1);
 
             if (!end) {
-                message_usage("--printf: '%s' begins with no directive that there is", at);
+                message_usage("%s: '%s' begins with no directive that there is", option, at);
                 printf_format_free(format);
                 return NULL;
             }
@@ -162,7 +162,7 @@ bool printf_format_needs_rows(const struct printf_format *format)
 
 bool printf_format_needs_depth(const struct printf_format *format)
 {
-    return has_directive(format, "d");
+    return has_directive(format, "dP");
 }
 
 /* GNU find writes seconds with ten digits of fraction. */
@@ -248,6 +248,17 @@ static void add_head(struct sb_buf *out, const struct sb_entry *entry)
     output_need(parent ? sb_buf_add(out, entry->path, parent) : sb_buf_add_char(out, '.'));
 }
 
+/* The last components, as many as it is deep. */
+static void add_below(struct sb_buf *out, const struct sb_entry *entry, size_t depth)
+{
+    size_t start = entry->path_size;
+
+    for (; depth > 0; depth--)
+        start = sb_parent_size(entry->path, start);
+    start += start > 0 && start < entry->path_size;
+    output_need(sb_buf_add(out, entry->path + start, entry->path_size - start));
+}
+
 static void add_base(struct sb_buf *out, const struct sb_entry *entry)
 {
     size_t parent = sb_parent_size(entry->path, entry->path_size);
@@ -288,6 +299,9 @@ static void add_value(const struct piece *piece, const struct sb_entry *entry, s
     switch (piece->directive) {
     case 'p':
         output_need(sb_buf_add(out, entry->path, entry->path_size));
+        break;
+    case 'P':
+        add_below(out, entry, depth);
         break;
     case 'f':
         add_base(out, entry);

@@ -1,7 +1,9 @@
 /*
- * The format of find --printf: those of GNU find's directives that an archive has values for.
+ * The format of find --printf and -printf: those of GNU find's directives that an archive has
+ * values for.
  *
  *     %p path           %f last component   %h what is before it ("." at the top)
+ *     %P path below what it was found under
  *     %d depth          %y type, f d or l   %l target of a link
  *     %s size           %m mode, octal      %M mode, as ls -l
  *     %U uid  %G gid    %u user  %g group   %% a percent sign
@@ -23,14 +25,14 @@
 struct sb_content;
 struct printf_format;
 
-/* NULL for a format that is wrong, after a message about it. */
-struct printf_format *printf_format_new(const char *text);
+/* NULL for a format that is wrong, after a message about it. option: what it is the value of. */
+struct printf_format *printf_format_new(const char *option, const char *text);
 void printf_format_free(struct printf_format *format);
 
 /* Does it show more than names and depth? */
 bool printf_format_needs_rows(const struct printf_format *format);
 
-/* Does it show a depth? */
+/* Does it show a depth, or what depends on it? */
 bool printf_format_needs_depth(const struct printf_format *format);
 
 /* Replaces the contents of out. */

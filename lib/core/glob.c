@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wctype.h>
 
 /* A run of bytes that a match moves through. */
 struct span {
@@ -15,6 +16,8 @@ struct span {
 
 /* Bytes that are not UTF-8 get values of their own, above all characters. */
 #define BROKEN_BYTE 0x80000000u
+
+#define CLASS_NAME_MOST 15 /* "xdigit" is the longest of the usual ones */
 
 static uint32_t take_character(struct span *span)
 {
@@ -37,11 +40,30 @@ static uint32_t take_member(struct span *pattern)
     return take_character(pattern);
 }
 
+/* Moves past a "[:class:]" within brackets; false, without moving, where none begins there. */
+static bool take_class(struct span *pattern, uint32_t character, bool *found)
+{
+    char name[CLASS_NAME_MOST + 1] = "";
+    size_t size = 0, left = (size_t)(pattern->end - pattern->at);
+
+    if (left < 4 || pattern->at[0] != '[' || pattern->at[1] != ':')
+        return false;
+    while (size < CLASS_NAME_MOST && size + 3 < left && pattern->at[2 + size] != ':') {
+        name[size] = pattern->at[2 + size];
+        size++;
+    }
+    if (pattern->at[2 + size] != ':' || pattern->at[3 + size] != ']')
+        return false;
+    *found |= !(character & BROKEN_BYTE) && iswctype((wint_t)character, wctype(name));
+    pattern->at += size + 4;
+    return true;
+}
+
 /*
  * Reads the bracket expression whose '[' is at pattern->at and moves past its ']'. False, without
  * moving, when there is no ']': then the '[' is a literal.
  */
-static bool take_bracket(struct span *pattern, uint32_t character, bool *matched)
+static bool take_bracket(struct span *pattern, uint32_t character, bool flat, bool *matched)
 {
     struct span at = {pattern->at + 1, pattern->end};
     bool negated = at.at < at.end && (*at.at == '!' || *at.at == '^');
@@ -51,13 +73,15 @@ static bool take_bracket(struct span *pattern, uint32_t character, bool *matched
 
     at.at += negated;
     for (first = at.at; at.at < at.end;) {
-        if (*at.at == '/')
+        if (*at.at == '/' && !flat)
             return false;
         if (*at.at == ']' && at.at != first) {
             pattern->at = at.at + 1;
             *matched = found != negated;
             return true;
         }
+        if (flat && take_class(&at, character, &found))
+            continue;
         low = high = take_member(&at);
         if (at.end - at.at >= 2 && at.at[0] == '-' && at.at[1] != ']') {
             at.at++;
@@ -78,6 +102,7 @@ struct matcher {
     struct span star_pattern, star_name; /* after the last '*', and what it has not consumed */
     struct span deep_pattern, deep_name; /* likewise of the last "**"; at NULL: there is none */
     bool by_component;                   /* it consumes whole components: a "**" and a slash */
+    bool flat;                           /* a '/' is a character as any other */
     const char *first;  /* the position that the first '*' after the last "**" reached */
     const char *dead;   /* no match begins before this */
     struct span closed; /* part of the pattern without a ']' for its '[' */
@@ -100,15 +125,16 @@ static bool match_one(struct matcher *m)
     case '?':
         pattern->at++;
         take_character(name);
-        return !slash;
+        return !slash || m->flat;
     case '[':
         if (m->closed.at && pattern->at >= m->closed.at && pattern->at < m->closed.end)
             break;
-        if (take_bracket(pattern, take_character(&after), &matched)) {
+        if (take_bracket(pattern, take_character(&after), m->flat, &matched)) {
             *name = after;
-            return matched && !slash;
+            return matched && (!slash || m->flat);
         }
-        m->closed = (struct span){pattern->at, end_of_component(pattern->at, pattern->end)};
+        m->closed = (struct span){
+            pattern->at, m->flat ? pattern->end : end_of_component(pattern->at, pattern->end)};
         break;
     case '\\':
         if (pattern->end - pattern->at > 1)
@@ -127,9 +153,9 @@ static bool take_stars(struct matcher *m, const char *begin)
     while (stars + count < m->pattern.end && stars[count] == '*')
         count++;
     m->pattern.at += count;
-    if (count > 1) {
-        m->by_component = (stars == begin || stars[-1] == '/') && m->pattern.at < m->pattern.end &&
-                          *m->pattern.at == '/';
+    if (count > 1 || m->flat) {
+        m->by_component = !m->flat && (stars == begin || stars[-1] == '/') &&
+                          m->pattern.at < m->pattern.end && *m->pattern.at == '/';
         m->pattern.at += m->by_component;
         m->deep_pattern = m->pattern;
         m->deep_name = m->name;
@@ -171,9 +197,9 @@ static bool go_back(struct matcher *m)
     return true;
 }
 
-static bool match(struct span pattern, struct span name)
+static bool match(struct span pattern, struct span name, bool flat)
 {
-    struct matcher m = {.pattern = pattern, .name = name};
+    struct matcher m = {.pattern = pattern, .name = name, .flat = flat};
 
     for (;;) {
         bool matched;
@@ -199,7 +225,15 @@ bool sb_glob_match(const char *pattern, const char *name, size_t size)
     /* The root has no name. */
     if (size == 0)
         return *pattern == '\0' || strcmp(pattern, "**") == 0;
-    return match(whole_pattern, whole_name);
+    return match(whole_pattern, whole_name, false);
+}
+
+bool sb_glob_match_flat(const char *pattern, const char *name, size_t size)
+{
+    struct span whole_pattern = {pattern, pattern + strlen(pattern)};
+    struct span whole_name = {name, name + size};
+
+    return match(whole_pattern, whole_name, true);
 }
 
 static const char special_characters[] = "*?[\\";

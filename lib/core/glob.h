@@ -18,6 +18,12 @@
 
 bool sb_glob_match(const char *pattern, const char *name, size_t size);
 
+/*
+ * As fnmatch without FNM_PATHNAME, and find: '*', '?' and brackets match a '/' too, and brackets
+ * have [:classes:], of characters as the locale's LC_CTYPE has them.
+ */
+bool sb_glob_match_flat(const char *pattern, const char *name, size_t size);
+
 /* Has the text any of * ? [ \ ? */
 bool sb_is_glob(const char *text);
 

@@ -1,0 +1,114 @@
+/*
+ * The expression that is held against each member: GNU find's words and the tests of the long
+ * options, as one tree.
+ *
+ * A node is a test, an action, or joins others. Words are added in their order; then
+ * find_expression_finish joins them as find does: `!` before and, and before or, or before a comma.
+ * Nodes belong to the expression. Main thread only.
+ */
+#ifndef SB_CMD_FIND_EXPRESSION_H
+#define SB_CMD_FIND_EXPRESSION_H
+
+#include "archive/entry.h"
+#include "core/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct find_node;
+struct find_printer;
+
+/* A member, while the expression is held against it. */
+struct find_visit {
+    const struct sb_entry *entry;
+    size_t depth; /* below the PATH that it was found under; only with FIND_DEPTH */
+    struct find_printer *printer;
+    struct sb_buf folded; /* of the last test that takes no account of case */
+    bool pruned;          /* out: nothing below it is wanted */
+    bool quit;            /* out: nothing more is wanted at all */
+};
+
+typedef bool find_passes(const struct find_node *node, struct find_visit *visit);
+typedef bool find_matches(const char *pattern, const char *name, size_t size);
+
+enum find_part { FIND_TEST, FIND_OPEN, FIND_CLOSE, FIND_NOT, FIND_AND, FIND_OR, FIND_COMMA };
+
+/* What the entry of a visit must have. */
+enum {
+    FIND_ROWS = 1 << 0,    /* more than names, and directories told apart */
+    FIND_DEPTH = 1 << 1,   /* visit.depth */
+    FIND_CONTENT = 1 << 2, /* the printer's content */
+};
+
+/* More than, less than ('+', '-') or just ('=') the value. */
+struct find_number {
+    char sign;
+    int64_t value;
+};
+
+struct find_node {
+    enum find_part part;
+    const char *word;        /* for messages; NULL: of no word */
+    find_passes *passes;     /* NULL before the nodes are joined: an operator */
+    unsigned needs;          /* FIND_ bits */
+    struct find_node *first; /* of the nodes that it joins */
+    struct find_node *next;  /* beside it */
+    struct find_node *older; /* made before it */
+    union {
+        struct {
+            find_matches *matches;
+            const char *pattern;
+            const char *at_top; /* matches as well; NULL: there is none */
+            size_t tail;        /* of a pattern that is '*' and then so many plain bytes; or 0 */
+            bool folds;         /* they are in lower case, and so is the name to be */
+        } glob;
+        struct {
+            struct find_number units;
+            int64_t unit; /* bytes */
+        } size;
+        struct {
+            int64_t after, before; /* nanoseconds since 1970, both excluded */
+        } time;
+        struct {
+            char how; /* '-': all of the bits, '/': any of them, '=': just these */
+            uint32_t bits;
+        } mode;
+        unsigned types; /* bits 1 << enum sb_type */
+        struct find_number id;
+        const struct sb_filter *filter;
+    };
+    struct printf_format *format; /* of an action; NULL: none */
+    struct sb_buf text;           /* that it points to, if not to an argument */
+};
+
+struct find_list {
+    struct find_node *first, *last;
+};
+
+struct find_expression {
+    int64_t max_depth; /* -1: any; begins so */
+    int64_t min_depth;
+    bool begun;             /* a word was added */
+    bool acts;              /* a word prints */
+    const char *own_output; /* the last word that prints as the options do not say; NULL: none */
+    bool prunes;
+    int64_t now; /* nanoseconds since 1970, for ages; 0: not looked at */
+
+    unsigned needs; /* FIND_ bits, of all that there is once it is finished */
+    struct find_node *root;
+    struct find_node *newest;
+    struct find_list options; /* tests of the long options */
+    struct find_list words;
+};
+
+/* A new node at the end of a list. NULL: no memory, after a message. */
+struct find_node *find_expression_add(struct find_expression *expression, struct find_list *list);
+
+/* Makes the root: all tests of options, what the words say, and, if no word prints, find_print.
+ * False after a message. */
+bool find_expression_finish(struct find_expression *expression);
+
+void find_expression_release(struct find_expression *expression);
+
+#endif

@@ -1,0 +1,123 @@
+#include "find/walk.h"
+#include "ui/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * In bytewise order what is below "a" comes after "a-b" and all below that: the directory that was
+ * pruned last is the first to be passed.
+ */
+static bool lies_in_pruned(struct finding *finding, const struct sb_entry *entry)
+{
+    while (finding->pruned_count > 0) {
+        size_t size = finding->pruned_sizes[finding->pruned_count - 1];
+
+        if (entry->path_size > size && memcmp(entry->path, finding->pruned.data, size) == 0 &&
+            (unsigned char)entry->path[size] <= '/')
+            return entry->path[size] == '/';
+        finding->pruned_count--;
+    }
+    return false;
+}
+
+static void prune(struct finding *finding, const struct sb_entry *entry)
+{
+    struct sb_error err;
+
+    output_need(sb_grow(&finding->pruned_sizes, &finding->pruned_capacity, finding->pruned_count,
+                        sizeof(*finding->pruned_sizes), &err));
+    output_need(sb_buf_set(&finding->pruned, entry->path, entry->path_size));
+    finding->pruned_sizes[finding->pruned_count++] = entry->path_size;
+}
+
+static bool is_deep_enough(struct finding *finding, const struct sb_entry *entry)
+{
+    const struct find_expression *expression = &finding->settings->expression;
+    size_t depth = 0;
+
+    if (finding->select)
+        depth = sb_select_depth(finding->select, entry->path, entry->path_size);
+    finding->visit.depth = depth;
+    return depth >= (size_t)expression->min_depth &&
+           (expression->max_depth < 0 || depth <= (size_t)expression->max_depth);
+}
+
+void find_consider(struct finding *finding, const struct sb_entry *entry)
+{
+    const struct find_expression *expression = &finding->settings->expression;
+    struct find_visit *visit = &finding->visit;
+
+    if (entry->defect) {
+        leave_out(&finding->left_out, entry);
+        return;
+    }
+    if (finding->pruned_count > 0 && lies_in_pruned(finding, entry))
+        return;
+    if (expression->needs & FIND_DEPTH && !is_deep_enough(finding, entry))
+        return;
+    visit->entry = entry;
+    visit->pruned = false;
+    expression->root->passes(expression->root, visit);
+    if (visit->pruned && entry->type == SB_DIR && finding->select)
+        prune(finding, entry);
+}
+
+static enum sb_code find_by_path(struct finding *finding, struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code = SB_OK;
+
+    /* The index of names alone answers much faster than whole rows. */
+    if (!(finding->settings->expression.needs & FIND_ROWS))
+        sb_select_names_only(finding->select);
+    while (!finding->visit.quit && !(code = sb_select_next(finding->select, &entry, err)))
+        find_consider(finding, &entry);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code find_by_address(struct finding *finding, struct sb_error *err)
+{
+    struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    code = sb_cursor_open(&cursor, finding->archive, &query, err);
+    if (code)
+        return code;
+    while (!finding->visit.quit && !(code = sb_cursor_next(cursor, &entry, err))) {
+        if (sb_select_takes(finding->select, entry.path, entry.path_size))
+            find_consider(finding, &entry);
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}
+
+enum sb_code find_selected(struct finding *finding, char **paths, size_t count,
+                           struct sb_error *err)
+{
+    const struct find_settings *settings = finding->settings;
+    bool shallow = settings->expression.max_depth == 1;
+    enum sb_code code;
+
+    code = sb_select_new(&finding->select, finding->archive, paths, count,
+                         shallow ? SB_REACH_CHILDREN : SB_REACH_SUBTREE, err);
+    if (!code && settings->sort == FIND_BY_ADDRESS)
+        code = find_by_address(finding, err);
+    else if (!code)
+        code = find_by_path(finding, err);
+    if (!code && !finding->visit.quit)
+        complain_of_unmatched(finding->select, paths, count);
+    return code;
+}
+
+void finding_release(struct finding *finding)
+{
+    complain_of_left_out(&finding->left_out);
+    sb_select_free(finding->select);
+    find_printer_release(&finding->printer);
+    sb_buf_release(&finding->visit.folded);
+    sb_buf_release(&finding->pruned);
+    free(finding->pruned_sizes);
+}

@@ -1,0 +1,499 @@
+#include "find/words.h"
+#include "find/print.h"
+#include "find/refused.h"
+#include "find/tests.h"
+#include "ui/local_time.h"
+#include "ui/message.h"
+#include "ui/printf_format.h"
+#include "ui/spelling.h"
+
+#include "archive/accounts.h"
+#include "core/glob.h"
+#include "core/number.h"
+#include "core/time.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define MINUTE 60
+#define DAY    86400
+
+struct taken;
+
+struct word {
+    const char *name;
+    const char *value; /* what it must be followed by; NULL: by nothing */
+    enum find_part part;
+    find_passes *passes;                      /* NULL: parse makes the test */
+    bool (*parse)(const struct taken *taken); /* false after a message; NULL: nothing to do */
+    bool global;                              /* no test, but holds for all of it: no node */
+};
+
+struct taken {
+    struct find_expression *expression;
+    struct find_node *node;
+    const struct word *word;
+    const char *value;
+};
+
+/* Names are UTF-8 whatever the user's locale. */
+static void use_unicode(void)
+{
+    setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+static bool takes_no_account_of_case(const struct word *word)
+{
+    return word->name[1] == 'i';
+}
+
+static bool parse_name(const struct taken *taken)
+{
+    const char *value = taken->value;
+
+    use_unicode();
+    if (strchr(value, '/'))
+        message_warning("%s: '%s' matches nothing: a last component has no '/'; use -path",
+                        taken->word->name, value);
+    if (takes_no_account_of_case(taken->word))
+        value = find_fold_pattern(taken->node, value);
+    find_test_name(taken->node, value, sb_glob_match_flat);
+    return true;
+}
+
+/* Paths have no "./" before them, as they would have in `find .`. */
+static bool parse_path(const struct taken *taken)
+{
+    const char *value = taken->value;
+    size_t stars;
+
+    use_unicode();
+    if (takes_no_account_of_case(taken->word))
+        value = find_fold_pattern(taken->node, value);
+    if (strncmp(value, "./", 2) == 0)
+        value += 2;
+    find_test_path(taken->node, value, sb_glob_match_flat);
+    stars = strspn(value, "*");
+    if (stars > 0 && value[stars] == '/')
+        taken->node->glob.at_top = value + stars + 1;
+    return true;
+}
+
+bool find_parse_types(const char *option, const char *value, unsigned *types)
+{
+    const char *letter = NULL;
+
+    for (const char *at = value; *at; at++) {
+        if (*at == ',')
+            continue;
+        letter = strchr("fdl", *at);
+        if (!letter)
+            break;
+        *types |= 1U << (letter - "fdl");
+    }
+    if (!letter)
+        message_usage("%s: '%s' is not a list of f, d and l", option, value);
+    return letter != NULL;
+}
+
+static bool parse_type(const struct taken *taken)
+{
+    unsigned types = 0;
+
+    if (!find_parse_types(taken->word->name, taken->value, &types))
+        return false;
+    find_test_types(taken->node, types);
+    return true;
+}
+
+/* "5", "+5", "-5" */
+static bool parse_number(const char *text, struct find_number *out)
+{
+    bool has_sign = *text == '+' || *text == '-';
+
+    out->sign = has_sign ? *text : '=';
+    return sb_parse_integer(text + has_sign, 0, INT64_MAX, &out->value);
+}
+
+static bool parse_size(const struct taken *taken)
+{
+    static const char letters[] = "cwbkMG";
+    static const int64_t units[] = {1, 2, 512, 1 << 10, 1 << 20, 1 << 30};
+    size_t size = strlen(taken->value);
+    const char *letter = size > 0 ? strchr(letters, taken->value[size - 1]) : NULL;
+    struct find_number number;
+    char *digits = strndup(taken->value, letter ? size - 1 : size);
+    bool good = digits && parse_number(digits, &number);
+
+    free(digits);
+    if (!good) {
+        message_usage("%s: '%s' is not a number with c, w, b, k, M or G, such as +10M or 512c",
+                      taken->word->name, taken->value);
+        return false;
+    }
+    find_test_size(taken->node, number, letter ? units[letter - letters] : units[2]);
+    return true;
+}
+
+static bool parse_empty(const struct taken *taken)
+{
+    find_test_empty(taken->node);
+    return true;
+}
+
+static bool parse_newer(const struct taken *taken)
+{
+    struct stat st;
+
+    if (lstat(taken->value, &st)) {
+        message_usage("%s: '%s' is no file here; for a date use -newermt", taken->word->name,
+                      taken->value);
+        return false;
+    }
+    find_test_time(taken->node, sb_time_ns(st.st_mtim), INT64_MAX);
+    return true;
+}
+
+static bool parse_newer_date(const struct taken *taken)
+{
+    int64_t after;
+
+    if (!parse_date(taken->value, &after)) {
+        message_usage("%s: '%s' is not a date such as 2026-11-21 or '2026-11-21 08:30'; "
+                      "@$(date -d '%s' +%%s) may be one",
+                      taken->word->name, taken->value, taken->value);
+        return false;
+    }
+    find_test_time(taken->node, after, INT64_MAX);
+    return true;
+}
+
+/* Before the first such word, which is the same moment for all of them. */
+static int64_t before_now(struct find_expression *expression, int64_t age)
+{
+    struct timespec now = {0};
+    int64_t time;
+
+    if (!expression->now && clock_gettime(CLOCK_REALTIME, &now) == 0)
+        expression->now = sb_time_ns(now);
+    return __builtin_sub_overflow(expression->now, age, &time) ? INT64_MIN : time;
+}
+
+/* "5", "+5", "-0.5": the number of units in nanoseconds. */
+static bool parse_age(const char *text, int64_t unit, char *sign, int64_t *out)
+{
+    bool has_sign = *text == '+' || *text == '-';
+    long double age;
+    char *end;
+
+    *sign = has_sign ? *text : '=';
+    text += has_sign;
+    age = strtold(text, &end) * (long double)(unit * SB_SECOND);
+    *out = age < (long double)INT64_MAX ? (int64_t)age : INT64_MAX;
+    return end > text && *end == '\0' && strspn(text, "0123456789.") == (size_t)(end - text);
+}
+
+/* Age in whole days, rounded down; as GNU find has it, "-5" takes one more second. */
+static bool parse_mtime(const struct taken *taken)
+{
+    int64_t age, more;
+    char sign;
+
+    if (!parse_age(taken->value, DAY, &sign, &age)) {
+        message_usage("%s: '%s' is not a number of days, such as -7 or +30", taken->word->name,
+                      taken->value);
+        return false;
+    }
+    sb_count_up(&age, sign == '-' ? SB_SECOND : 0);
+    more = age;
+    sb_count_up(&more, DAY * SB_SECOND);
+    if (sign == '=')
+        find_test_time(taken->node, before_now(taken->expression, more),
+                       before_now(taken->expression, age) + 1);
+    else if (sign == '+')
+        find_test_time(taken->node, INT64_MIN, before_now(taken->expression, more));
+    else
+        find_test_time(taken->node, before_now(taken->expression, age), INT64_MAX);
+    return true;
+}
+
+/* Age in whole minutes, rounded up. */
+static bool parse_mmin(const struct taken *taken)
+{
+    int64_t age;
+    char sign;
+
+    if (!parse_age(taken->value, MINUTE, &sign, &age)) {
+        message_usage("%s: '%s' is not a number of minutes, such as -90 or +5", taken->word->name,
+                      taken->value);
+        return false;
+    }
+    if (sign == '=')
+        find_test_time(taken->node, before_now(taken->expression, age),
+                       before_now(taken->expression, age - MINUTE * SB_SECOND) + 1);
+    else if (sign == '+')
+        find_test_time(taken->node, INT64_MIN, before_now(taken->expression, age));
+    else
+        find_test_time(taken->node, before_now(taken->expression, age), INT64_MAX);
+    return true;
+}
+
+/* Whose bits the letters before "+-=" speak of; all, if there are none. */
+static const char *parse_who(const char *at, uint32_t *bits)
+{
+    static const char letters[] = "ugoa";
+    static const uint32_t whose[] = {04700, 02070, 01007, 07777};
+    const char *letter;
+
+    *bits = 0;
+    for (; *at && (letter = strchr(letters, *at)) != NULL; at++)
+        *bits |= whose[letter - letters];
+    if (!*bits)
+        *bits = 07777;
+    return at;
+}
+
+static const char *parse_permissions(const char *at, uint32_t *bits)
+{
+    static const char letters[] = "rwxst";
+    static const uint32_t which[] = {0444, 0222, 0111, 06000, 01000};
+    const char *letter;
+
+    *bits = 0;
+    for (; *at && (letter = strchr(letters, *at)) != NULL; at++)
+        *bits |= which[letter - letters];
+    return at;
+}
+
+/* "u+rw,go=r", from no bits at all; the umask has no say. */
+static bool parse_symbolic(const char *at, uint32_t *bits)
+{
+    uint32_t whose, which;
+
+    *bits = 0;
+    for (;; at++) {
+        at = parse_who(at, &whose);
+        if (!*at || !strchr("+-=", *at))
+            return false;
+        while (*at && strchr("+-=", *at)) {
+            char how = *at;
+
+            at = parse_permissions(at + 1, &which);
+            if (how == '=')
+                *bits &= ~whose;
+            *bits = how == '-' ? *bits & ~(which & whose) : *bits | (which & whose);
+        }
+        if (*at != ',')
+            return *at == '\0';
+    }
+}
+
+static bool parse_perm(const struct taken *taken)
+{
+    bool has_how = *taken->value == '-' || *taken->value == '/';
+    const char *mode = taken->value + has_how;
+    size_t digits = strspn(mode, "01234567");
+    uint32_t bits;
+    bool good;
+
+    if (digits > 0 && !mode[digits]) {
+        bits = (uint32_t)strtoul(mode, NULL, 8);
+        good = digits < 10 && bits <= 07777;
+    } else {
+        good = parse_symbolic(mode, &bits);
+    }
+    if (!good) {
+        message_usage("%s: '%s' is not a mode such as 644, -u+w or /111", taken->word->name,
+                      taken->value);
+        return false;
+    }
+    find_test_mode(taken->node, has_how ? *taken->value : '=', bits);
+    return true;
+}
+
+static bool parse_id(const struct taken *taken)
+{
+    struct find_number id;
+
+    if (!parse_number(taken->value, &id)) {
+        message_usage("%s: '%s' is not a number", taken->word->name, taken->value);
+        return false;
+    }
+    if (taken->word->name[1] == 'u')
+        find_test_uid(taken->node, id);
+    else
+        find_test_gid(taken->node, id);
+    return true;
+}
+
+static bool parse_owner(const struct taken *taken)
+{
+    enum sb_owner which = taken->word->name[1] == 'u' ? SB_USER : SB_GROUP;
+    struct find_number id = {.sign = '='};
+
+    if (!sb_account_id(which, taken->value, &id.value) &&
+        !sb_parse_integer(taken->value, 0, SB_ID_MOST, &id.value)) {
+        message_usage("%s: this machine knows no '%s'; give the number", taken->word->name,
+                      taken->value);
+        return false;
+    }
+    if (which == SB_USER)
+        find_test_uid(taken->node, id);
+    else
+        find_test_gid(taken->node, id);
+    return true;
+}
+
+static bool parse_prune(const struct taken *taken)
+{
+    taken->expression->prunes = true;
+    taken->node->passes = find_prune;
+    return true;
+}
+
+static bool parse_level(const struct taken *taken)
+{
+    int64_t *level = strcmp(taken->word->name, "-maxdepth") == 0 ? &taken->expression->max_depth
+                                                                 : &taken->expression->min_depth;
+
+    if (sb_parse_integer(taken->value, 0, INT32_MAX, level))
+        return true;
+    message_usage("%s: '%s' is not a whole number from 0 on", taken->word->name, taken->value);
+    return false;
+}
+
+static bool parse_print(const struct taken *taken)
+{
+    taken->expression->acts = true;
+    taken->node->passes = taken->word->passes;
+    if (taken->word->passes == find_print)
+        return true;
+    taken->expression->own_output = taken->word->name;
+    if (!taken->value)
+        return true;
+    taken->node->format = printf_format_new(taken->word->name, taken->value);
+    if (!taken->node->format)
+        return false;
+    taken->node->needs = find_needs_of(taken->node->format);
+    return true;
+}
+
+static const struct word known[] = {
+    {.name = "(", .part = FIND_OPEN},
+    {.name = ")", .part = FIND_CLOSE},
+    {.name = "!", .part = FIND_NOT},
+    {.name = ",", .part = FIND_COMMA},
+    {.name = "-not", .part = FIND_NOT},
+    {.name = "-a", .part = FIND_AND},
+    {.name = "-and", .part = FIND_AND},
+    {.name = "-o", .part = FIND_OR},
+    {.name = "-or", .part = FIND_OR},
+    {.name = "-true", .passes = find_true},
+    {.name = "-false", .passes = find_false},
+    {.name = "-name", .value = "GLOB", .parse = parse_name},
+    {.name = "-iname", .value = "GLOB", .parse = parse_name},
+    {.name = "-path", .value = "GLOB", .parse = parse_path},
+    {.name = "-ipath", .value = "GLOB", .parse = parse_path},
+    {.name = "-wholename", .value = "GLOB", .parse = parse_path},
+    {.name = "-iwholename", .value = "GLOB", .parse = parse_path},
+    {.name = "-type", .value = "LIST", .parse = parse_type},
+    {.name = "-size", .value = "[+-]N[cwbkMG]", .parse = parse_size},
+    {.name = "-empty", .parse = parse_empty},
+    {.name = "-newer", .value = "FILE", .parse = parse_newer},
+    {.name = "-newermm", .value = "FILE", .parse = parse_newer},
+    {.name = "-newermt", .value = "DATE", .parse = parse_newer_date},
+    {.name = "-mtime", .value = "[+-]DAYS", .parse = parse_mtime},
+    {.name = "-mmin", .value = "[+-]MINUTES", .parse = parse_mmin},
+    {.name = "-perm", .value = "[-/]MODE", .parse = parse_perm},
+    {.name = "-uid", .value = "[+-]N", .parse = parse_id},
+    {.name = "-gid", .value = "[+-]N", .parse = parse_id},
+    {.name = "-user", .value = "NAME", .parse = parse_owner},
+    {.name = "-group", .value = "NAME", .parse = parse_owner},
+    {.name = "-prune", .parse = parse_prune},
+    {.name = "-quit", .passes = find_quit},
+    {.name = "-print", .passes = find_print, .parse = parse_print},
+    {.name = "-print0", .passes = find_print_nul, .parse = parse_print},
+    {.name = "-printf", .value = "FORMAT", .passes = find_print_format, .parse = parse_print},
+    {.name = "-maxdepth", .value = "N", .parse = parse_level, .global = true},
+    {.name = "-mindepth", .value = "N", .parse = parse_level, .global = true},
+};
+#define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))
+
+const char *find_word(size_t i)
+{
+    return i < KNOWN_COUNT ? known[i].name : NULL;
+}
+
+static const struct word *find_known(const char *name)
+{
+    for (size_t i = 0; i < KNOWN_COUNT; i++) {
+        if (strcmp(known[i].name, name) == 0)
+            return &known[i];
+    }
+    return NULL;
+}
+
+static void complain_of_unknown(const char *name)
+{
+    size_t best = spelling_limit(name);
+    const char *nearest = NULL, *instead = find_refusal(name);
+
+    for (size_t i = 0; i < KNOWN_COUNT && !instead; i++) {
+        size_t distance = spelling_distance(name, known[i].name);
+
+        if (distance < best && strlen(known[i].name) > 2) {
+            best = distance;
+            nearest = known[i].name;
+        }
+    }
+    if (instead)
+        message_error("%s: %s", name, instead);
+    else if (nearest)
+        message_usage("%s: no such word; did you mean '%s'?", name, nearest);
+    else
+        message_usage("%s: no such word of an expression", name);
+}
+
+/* One that is not known: an operand, letters that the options will complain of, or a mistake. */
+static int leave(const struct find_expression *expression, const char *word)
+{
+    bool letters = word[0] == '-' && word[1] && (word[1] < '0' || word[1] > '9');
+
+    if (letters && word[2])
+        complain_of_unknown(word);
+    else if (!letters && expression->begun)
+        message_usage("%s: ARCHIVE and PATHs come before the expression", word);
+    else
+        return 0;
+    return -1;
+}
+
+int find_take_words(struct find_expression *expression, char *const *words)
+{
+    const struct word *word = find_known(words[0]);
+    struct find_node *node = NULL;
+    struct taken taken;
+
+    if (!word)
+        return leave(expression, words[0]);
+    expression->begun = true;
+    if (word->value && !words[1]) {
+        message_usage("%s needs a value: %s", word->name, word->value);
+        return -1;
+    }
+    if (!word->global) {
+        node = find_expression_add(expression, &expression->words);
+        if (!node)
+            return -1;
+        node->word = word->name;
+        node->part = word->part;
+        node->passes = word->passes;
+    }
+    taken = (struct taken){expression, node, word, word->value ? words[1] : NULL};
+    if (word->parse && !word->parse(&taken))
+        return -1;
+    return word->value ? 2 : 1;
+}
