@@ -1,8 +1,18 @@
 #include "find/walk.h"
 #include "ui/output.h"
 
+#include "core/name.h"
+
 #include <stdlib.h>
 #include <string.h>
+
+/* A PATH below a directory that was pruned is found all the same. */
+static bool begins_above(struct finding *finding, const struct sb_entry *entry, size_t dir_size)
+{
+    size_t levels = sb_name_depth(entry->path + dir_size, entry->path_size - dir_size);
+
+    return sb_select_depth(finding->select, entry->path, entry->path_size) >= levels;
+}
 
 /*
  * In bytewise order what is below "a" comes after "a-b" and all below that: the directory that was
@@ -15,7 +25,7 @@ static bool lies_in_pruned(struct finding *finding, const struct sb_entry *entry
 
         if (entry->path_size > size && memcmp(entry->path, finding->pruned.data, size) == 0 &&
             (unsigned char)entry->path[size] <= '/')
-            return entry->path[size] == '/';
+            return entry->path[size] == '/' && begins_above(finding, entry, size);
         finding->pruned_count--;
     }
     return false;

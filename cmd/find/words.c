@@ -68,7 +68,7 @@ static bool parse_name(const struct taken *taken)
 static bool parse_path(const struct taken *taken)
 {
     const char *value = taken->value;
-    size_t stars;
+    size_t stars = strspn(value, "*");
 
     use_unicode();
     if (takes_no_account_of_case(taken->word))
@@ -76,7 +76,6 @@ static bool parse_path(const struct taken *taken)
     if (strncmp(value, "./", 2) == 0)
         value += 2;
     find_test_path(taken->node, value, sb_glob_match_flat);
-    stars = strspn(value, "*");
     if (stars > 0 && value[stars] == '/')
         taken->node->glob.at_top = value + stars + 1;
     return true;

@@ -99,6 +99,13 @@ END
     [ "$(in_bash shardbox-cat --or)" = --order= ]
 }
 
+@test "bash: words of an expression" {
+    prepare
+    [ "$(in_bash shardbox find arch.barecat -prin)" = $'-print\n-print0\n-printf' ]
+    [ "$(in_bash shardbox cat arch.barecat -prin)" = "" ]
+    [ "$(in_bash shardbox find arch.barecat -name 'x*' -max)" = -maxdepth ]
+}
+
 @test "bash: values of options" {
     prepare
     [ "$(in_bash shardbox cat --order i)" = input ]
