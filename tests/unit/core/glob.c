@@ -2,6 +2,7 @@
 #include "core/glob.h"
 #include "check.h"
 
+#include <fnmatch.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,6 +335,50 @@ static void rules_that_decided_nothing(void)
     sb_filter_free(filter);
 }
 
+static const char *random_text(char *out, const char *letters, size_t most)
+{
+    size_t size = (size_t)rand() % (most + 1);
+
+    for (size_t i = 0; i < size; i++)
+        out[i] = letters[(size_t)rand() % strlen(letters)];
+    out[size] = '\0';
+    return out;
+}
+
+static void flat_patterns_mean_what_fnmatch_says(void)
+{
+    char pattern[16], name[16];
+    int matched = 0;
+
+    srand(11);
+    for (int i = 0; i < 200000; i++) {
+        bool wanted;
+
+        random_text(pattern, i % 2 ? "ab/*?[]!-^" : "ab/**??[a]", 8);
+        random_text(name, "aab//[-!", 7);
+        wanted = fnmatch(pattern, name, 0) == 0;
+        matched += wanted;
+        /* To glibc a range without an end matches nothing, a '[' without one is a character. */
+        if (pattern[0] && pattern[strlen(pattern) - 1] == '-')
+            continue;
+        if (sb_glob_match_flat(pattern, name, strlen(name)) != wanted) {
+            printf("# %s %s\n", pattern, name);
+            CHECK(!"the same as fnmatch");
+        }
+    }
+    CHECK(matched > 1000);
+}
+
+static void flat_patterns_have_classes(void)
+{
+    CHECK(sb_glob_match_flat("[[:digit:]x][![:alpha:]]", "x7", 2));
+    CHECK(!sb_glob_match_flat("[[:digit:]x][![:alpha:]]", "7x", 2));
+    CHECK(!sb_glob_match_flat("[[:nothing:]]", "n", 1));
+    CHECK(sb_glob_match_flat("[[:digit:]", "[", 1));
+    CHECK(sb_glob_match_flat("[[:digit]", ":", 1));
+    CHECK(!sb_glob_match_flat("[![:print:]]", "a", 1));
+}
+
 int main(void)
 {
     RUN(plain_text_matches_itself);
@@ -346,6 +391,9 @@ int main(void)
     RUN(names_need_no_nul_at_their_end);
     RUN(agrees_with_the_plainest_matcher);
     RUN(no_pattern_takes_exponential_time);
+    RUN(flat_patterns_mean_what_fnmatch_says);
+    RUN(flat_patterns_have_classes);
+
     RUN(what_is_a_pattern);
     RUN(the_literal_beginning_of_a_pattern);
     RUN(rules_that_decided_nothing);
