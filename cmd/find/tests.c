@@ -48,12 +48,12 @@ static bool type_passes(const struct find_node *node, struct find_visit *visit)
 void find_test_types(struct find_node *node, unsigned types)
 {
     unsigned told_apart = types & (1U << SB_FILE | 1U << SB_LINK);
+    bool all_or_none = told_apart == 0 || told_apart == (1U << SB_FILE | 1U << SB_LINK);
 
     node->passes = type_passes;
     node->types = types;
     /* Names are known with what is a directory; what is a link is not. */
-    if (told_apart != 0 && told_apart != (1U << SB_FILE | 1U << SB_LINK))
-        node->needs = FIND_ROWS;
+    node->needs = all_or_none ? 0 : FIND_ROWS;
 }
 
 /* Characters as Unicode has them, each for itself; bytes that are none stay. */
@@ -118,6 +118,7 @@ void find_test_name(struct find_node *node, const char *pattern, find_matches *m
     node->passes = name_passes;
     node->glob.pattern = pattern;
     node->glob.matches = matches;
+    node->glob.tail = 0;
     if (matches == sb_glob_match_flat && *pattern == '*' && !sb_is_glob(pattern + 1))
         node->glob.tail = strlen(pattern + 1);
 }

@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A PATH below a directory that was pruned is found all the same. */
+/* Is it found under a PATH at or above the directory? One below it is no part of what was pruned.
+ */
 static bool begins_above(struct finding *finding, const struct sb_entry *entry, size_t dir_size)
 {
-    size_t levels = sb_name_depth(entry->path + dir_size, entry->path_size - dir_size);
+    size_t levels;
 
+    if (sb_select_everything(finding->select))
+        return true;
+    levels = sb_name_depth(entry->path + dir_size, entry->path_size - dir_size);
     return sb_select_depth(finding->select, entry->path, entry->path_size) >= levels;
 }
 

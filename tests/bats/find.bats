@@ -96,6 +96,14 @@ names_of() {
     output_is $'sub.d/file\nsub/file'
 }
 
+@test "of an option that is given twice the last holds; types are added" {
+    make_archive
+    run_ok sb find --name='*le' --name='sub?file' --path='sub/**' --path='sub*' a.barecat
+    output_is sub-file
+    run_ok sb find --type=l --type=f --size=-1 --size=1 a.barecat
+    output_is one
+}
+
 @test "--size compares bytes" {
     make_archive
     run_ok sb find --size=+100K a.barecat
