@@ -8,7 +8,7 @@ _shardbox_table() {
     options='' first=none others=none
     case $1 in
     pack)
-        options='-C --directory= -T --files-from= -0 --null --include= --exclude= -L --dereference -x --one-file-system --prefix= --exclude-from= --no-recursion --strip-components= --iconv= --stdin-name= -o --output= --append -u --update --duplicates= -f --force --shard-size= --wait --order= --compress= --level= --seal --checkpoint= --resume -j --threads= --part= --bwlimit= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-C --directory= -T --files-from= -0 --null --include= --exclude= -L --dereference -x --one-file-system --prefix= --exclude-from= --no-recursion --strip-components= --iconv= --stdin-name= -o --output= --append -u --update --duplicates= -f --force --shard-size= --checksum --wait --order= --compress= --level= --seal --checkpoint= --resume -j --threads= --part= --bwlimit= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=file
         ;;
     unpack)
@@ -32,7 +32,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     find)
-        options='--type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= -T --files-from= --missing -0 --null --sort= --printf= --json --csv --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= -T --files-from= --missing -0 --null --sort= --printf= --json --csv --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress -not -a -and -o -or -true -false -name -iname -path -ipath -wholename -iwholename -type -size -empty -newer -newermm -newermt -mtime -mmin -perm -uid -gid -user -group -prune -quit -print -print0 -printf -maxdepth -mindepth'
         first=archive others=path
         ;;
     du)

@@ -96,8 +96,7 @@ static struct find_node *take(struct parser *parser)
     return node;
 }
 
-/* Is a word left that joins what stands before it with more? Takes it, unless it is a silent and.
- */
+/* Does the next word join what is before it with more? Takes it, but no unwritten and. */
 static bool goes_on(struct parser *parser, enum find_part part)
 {
     if (!parser->at)
@@ -179,7 +178,7 @@ static struct find_node *parse_one(struct parser *parser)
     if (node->part == FIND_TEST)
         return node;
     if (node->part != FIND_OPEN && node->part != FIND_NOT) {
-        message_usage("'%s': a test or an action must stand before it", node->word);
+        message_usage("'%s': a test or an action must come before it", node->word);
         return NULL;
     }
     if (++parser->depth > NESTED_MOST) {
@@ -200,7 +199,7 @@ static bool parse(struct find_expression *expression)
         return true;
     node = parse_joined(&parser, FIND_COMMA);
     if (node && parser.at) {
-        message_usage("')': no '\\(' stands before it");
+        message_usage("')': no '\\(' comes before it");
         return false;
     }
     if (node)

@@ -36,7 +36,7 @@ enum find_part { FIND_TEST, FIND_OPEN, FIND_CLOSE, FIND_NOT, FIND_AND, FIND_OR, 
 
 /* What the entry of a visit must have. */
 enum {
-    FIND_ROWS = 1 << 0,    /* more than names, and directories told apart */
+    FIND_ROWS = 1 << 0,    /* more than names, and what is a directory */
     FIND_DEPTH = 1 << 1,   /* visit.depth */
     FIND_CONTENT = 1 << 2, /* the printer's content */
 };

@@ -47,8 +47,8 @@ static bool type_passes(const struct find_node *node, struct find_visit *visit)
 
 void find_test_types(struct find_node *node, unsigned types)
 {
-    unsigned told_apart = types & (1U << SB_FILE | 1U << SB_LINK);
-    bool all_or_none = told_apart == 0 || told_apart == (1U << SB_FILE | 1U << SB_LINK);
+    unsigned distinct = types & (1U << SB_FILE | 1U << SB_LINK);
+    bool all_or_none = distinct == 0 || distinct == (1U << SB_FILE | 1U << SB_LINK);
 
     node->passes = type_passes;
     node->types = types;

@@ -25,7 +25,7 @@ struct finding {
 
 void find_consider(struct finding *finding, const struct sb_entry *entry);
 
-/* Everything that the paths name, in the order that is asked for. */
+/* Everything that the paths name, in the order of the settings. */
 enum sb_code find_selected(struct finding *finding, char **paths, size_t count,
                            struct sb_error *err) SB_CHECKED;
 

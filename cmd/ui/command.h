@@ -33,10 +33,10 @@ struct command {
     bool (*operand)(void *settings, const char *value);
 
     /*
-     * Takes words that are no options of the table, such as find's `-name GLOB`. It is asked
+     * Takes words that are no options of the table, such as find's `-name GLOB`. It is called
      * before each word that is neither a long option nor one or more letters of the table; words
      * ends with NULL. Returns how many it took, 0 for a word that is not its own, -1 after a
-     * message. After "--" it is not asked. NULL: there are no such words.
+     * message. After "--" it is not called. NULL: there are no such words.
      */
     int (*take_words)(void *settings, char *const *words);
     const char *(*word)(size_t i); /* those it knows, one by one, then NULL; for completions */

@@ -519,7 +519,7 @@ names_of() {
     stderr_has "-prune and --sort=address cannot be given together: directories have no address"
 }
 
-@test "-maxdepth and -mindepth hold for the whole expression, wherever they stand" {
+@test "-maxdepth and -mindepth hold for the whole expression, wherever they are" {
     make_archive
     run_ok sb find a.barecat sub -mindepth 1 -maxdepth 1
     output_is $'sub/dir\nsub/file\nsub/up'
@@ -571,7 +571,7 @@ dir/file.bin|sub/dir/file.bin|2|sub/dir|file.bin|f\nfile|sub/file|1|sub|file|f\n
     stderr_has "-printf and --printf cannot be given together"
 }
 
-@test "long options hold beside the expression, wherever they stand" {
+@test "long options hold beside the expression, wherever they are" {
     make_archive
     run_ok sb find --type=f a.barecat sub -name '*e' --name='f*' -o -name '*.bin' -q
     output_is $'sub/dir/file.bin\nsub/file'
@@ -655,15 +655,15 @@ dir/file.bin|sub/dir/file.bin|2|sub/dir|file.bin|f\nfile|sub/file|1|sub|file|f\n
     run_fail 2 sb find a.barecat -name a -o
     stderr_has "'-o': a test or an action must follow it"
     run_fail 2 sb find a.barecat -o -name a
-    stderr_has "'-o': a test or an action must stand before it"
+    stderr_has "'-o': a test or an action must come before it"
     run_fail 2 sb find a.barecat !
     stderr_has "'!': a test or an action must follow it"
     run_fail 2 sb find a.barecat \( \)
-    stderr_has "')': a test or an action must stand before it"
+    stderr_has "')': a test or an action must come before it"
     run_fail 2 sb find a.barecat \( -name a
     stderr_has "'(' is not closed; add '\\)' after what belongs into it"
     run_fail 2 sb find a.barecat -name a \)
-    stderr_has "')': no '\\(' stands before it"
+    stderr_has "')': no '\\(' comes before it"
     # shellcheck disable=SC2046 # words
     run_fail 2 sb find a.barecat $(printf '! %.0s' {1..1001}) -true
     stderr_has "more than 1000 '(' and '!' within each other"
