@@ -5,8 +5,9 @@
 #include "ui/command.h"
 #include "ui/completions.h"
 #include "ui/message.h"
+#include "ui/nearest.h"
+#include "ui/other_words.h"
 #include "ui/output.h"
-#include "ui/spelling.h"
 #include "ui/version.h"
 
 #include "core/interrupt.h"
@@ -25,23 +26,6 @@ static const char usage[] =
     "       shardbox help COMMAND\n"
     "       shardbox --list | --version [--json] | --help | --completions=SHELL\n";
 
-/* The name of a command that differs by a slip or two; NULL when none is near. */
-static const char *nearest_command(const char *name)
-{
-    const char *nearest = NULL;
-    size_t best = spelling_limit(name);
-
-    for (size_t i = 0; commands[i]; i++) {
-        size_t distance = spelling_distance(name, commands[i]->name);
-
-        if (distance < best) {
-            best = distance;
-            nearest = commands[i]->name;
-        }
-    }
-    return nearest;
-}
-
 static const struct command *find_command(const char *name)
 {
     for (size_t i = 0; commands[i]; i++) {
@@ -51,14 +35,25 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-static int complain_of_command(const char *name)
+/* words[0] is no command. */
+static int complain_of_command(char **words, int count)
 {
-    const char *nearest = nearest_command(name);
+    struct nearest nearest = {.typed = words[0], .typed_size = strlen(words[0])};
+    struct sb_buf line = {0};
 
-    if (nearest)
-        message_error("%s: no such command; did you mean '%s'?", name, nearest);
+    for (size_t i = 0; commands[i]; i++)
+        nearest_offer(&nearest, commands[i]->name);
+    if (other_words_line(words, count, &line))
+        message_error("out of memory");
+    else if (line.size > 0)
+        message_error("%s: no such command; type: %s", nearest.typed, line.data);
+    else if (*nearest.typed == '-')
+        message_usage("unrecognized option '%s'", nearest.typed);
+    else if (nearest.found)
+        message_error("%s: no such command; did you mean '%s'?", nearest.typed, nearest.found);
     else
-        message_error("%s: no such command; 'shardbox --list' shows them all", name);
+        message_error("%s: no such command; 'shardbox --list' shows them all", nearest.typed);
+    sb_buf_release(&line);
     return STATUS_ERROR;
 }
 
@@ -98,12 +93,12 @@ static int print_version(const char *option)
     return STATUS_CLEAN;
 }
 
-static int print_help_of(const char *name)
+static int print_help_of(char **words, int count)
 {
-    const struct command *command = find_command(name);
+    const struct command *command = find_command(words[0]);
 
     if (!command)
-        return complain_of_command(name);
+        return complain_of_command(words, count);
     options_print_help(command, false);
     return STATUS_CLEAN;
 }
@@ -125,7 +120,7 @@ static int dispatch(int argc, char **argv)
     if (command)
         return command_run(command, argc - 1, argv + 1);
     if (strcmp(word, "help") == 0 && argc > 2)
-        return print_help_of(argv[2]);
+        return print_help_of(argv + 2, argc - 2);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return print_help();
     if (strcmp(word, "--list") == 0) {
@@ -136,9 +131,7 @@ static int dispatch(int argc, char **argv)
         return print_version(argv[2]);
     if (strncmp(word, completions, strlen(completions)) == 0)
         return print_completions(word + strlen(completions));
-    if (word[0] == '-')
-        return message_usage("unrecognized option '%s'", word);
-    return complain_of_command(word);
+    return complain_of_command(argv + 1, argc - 1);
 }
 
 /*

@@ -4,8 +4,8 @@
 #include "find/tests.h"
 #include "ui/local_time.h"
 #include "ui/message.h"
+#include "ui/nearest.h"
 #include "ui/printf_format.h"
-#include "ui/spelling.h"
 
 #include "archive/accounts.h"
 #include "core/glob.h"
@@ -437,21 +437,17 @@ static const struct word *find_known(const char *name)
 
 static void complain_of_unknown(const char *name)
 {
-    size_t best = spelling_limit(name);
-    const char *nearest = NULL, *instead = find_refusal(name);
+    struct nearest nearest = {.typed = name, .typed_size = strlen(name)};
+    const char *instead = find_refusal(name);
 
-    for (size_t i = 0; i < KNOWN_COUNT && !instead; i++) {
-        size_t distance = spelling_distance(name, known[i].name);
-
-        if (distance < best && strlen(known[i].name) > 2) {
-            best = distance;
-            nearest = known[i].name;
-        }
+    for (size_t i = 0; i < KNOWN_COUNT; i++) {
+        if (strlen(known[i].name) > 2)
+            nearest_offer(&nearest, known[i].name);
     }
     if (instead)
         message_error("%s: %s", name, instead);
-    else if (nearest)
-        message_usage("%s: no such word; did you mean '%s'?", name, nearest);
+    else if (nearest.found)
+        message_usage("%s: no such word; did you mean '%s'?", name, nearest.found);
     else
         message_usage("%s: no such word of an expression", name);
 }

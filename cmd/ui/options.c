@@ -1,5 +1,7 @@
 #include "ui/command.h"
 #include "ui/message.h"
+#include "ui/nearest.h"
+#include "ui/other_words.h"
 
 #include "core/buf.h"
 #include "core/glob.h"
@@ -242,19 +244,34 @@ static const struct option *find(const struct parser *parser, int value)
 static void complain_of_name(const struct parser *parser, const char *word)
 {
     size_t size = strcspn(word, "=");
+    struct nearest nearest = {.typed = word + 2, .typed_size = size - 2};
     struct sb_buf names = {0};
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; i < parser->count && !code; i++) {
+        nearest_offer(&nearest, parser->list[i].name);
         if (strncmp(parser->list[i].name, word + 2, size - 2) == 0)
             code =
                 sb_buf_add_format(&names, "%s--%s", names.size ? ", " : "", parser->list[i].name);
     }
     if (names.size > 0)
         message_usage("option '%.*s' is ambiguous: %s", (int)size, word, names.data);
+    else if (nearest.found)
+        message_error("unrecognized option '%.*s'; did you mean '--%s'?", (int)size, word,
+                      nearest.found);
     else
         message_usage("unrecognized option '%.*s'", (int)size, word);
     sb_buf_release(&names);
+}
+
+static void complain_of_letter(const struct parser *parser, int letter)
+{
+    const char *other = other_words_option(parser->list, parser->count, (char)letter);
+
+    if (other)
+        message_error("unrecognized option '-%c'; did you mean '%s'?", letter, other);
+    else
+        message_usage("unrecognized option '-%c'", letter);
 }
 
 static void complain(const struct parser *parser, int result, char **argv)
@@ -264,7 +281,7 @@ static void complain(const struct parser *parser, int result, char **argv)
     if (optopt == 0)
         complain_of_name(parser, argv[optind - 1]);
     else if (!option)
-        message_usage("unrecognized option '-%c'", optopt);
+        complain_of_letter(parser, optopt);
     else if (result != ':')
         message_usage("option '--%s' takes no value", option->name);
     else if (optopt >= LONG_BASE)

@@ -127,12 +127,94 @@ on_terminal() {
 }
 
 @test "a word that is like no command brings none" {
-    for word in xylophone x "" "$(printf 'a%.0s' {1..5000})"; do
+    for word in xylophone q clone vf "" "$(printf 'a%.0s' {1..5000})"; do
         run_fail 2 sb "$word"
         stderr_has "no such command"
         stderr_has "shardbox --list"
         stderr_lacks "did you mean"
     done
+}
+
+# Lines of "typed -> line to type", on stdin.
+hints_are() {
+    local typed wanted words
+    while IFS='|' read -r typed wanted; do
+        eval "words=($typed)"
+        run_fail 2 sb "${words[@]}"
+        output_is ""
+        stderr_is "shardbox: ${words[0]}: no such command; type: shardbox $wanted"
+    done
+}
+
+@test "words of tar, zip, Barecat and squashfs-tools lead to the line to type" {
+    hints_are <<'EOF'
+extract a.barecat d|unpack a.barecat -C d
+extract a.barecat -C d -i '*.jpg'|unpack --include='*.jpg' a.barecat -C d
+extract|unpack ARCHIVE
+create -f -j 8 -s 10G a.barecat dir|pack --threads=8 --shard-size=10G a.barecat dir
+create a.barecat|pack a.barecat PATH...
+add a.barecat 'a b'|pack --append a.barecat 'a b'
+list a.barecat x|ls a.barecat x
+stat a.barecat x|ls -ld a.barecat x
+index a.tar b.barecat|convert --wrap a.tar b.barecat
+remove a.barecat x y|rm a.barecat x y
+delete a.barecat|rm a.barecat PATH...
+rsync -a dir/ a.barecat|pack --append --update a.barecat -C dir/ .
+rsync a.barecat dir|unpack --existing=newer a.barecat -C dir
+reshard -s 5G a.barecat|split --shard-size=5G a.barecat
+reshard a.barecat|split --shard-size=SIZE a.barecat
+subset a.barecat -o b.barecat|convert --include=GLOB a.barecat b.barecat
+ncdu a.barecat|du --export=ncdu a.barecat | ncdu -f-
+tree a.barecat|ls --tree a.barecat
+zip -r a.zip dir -x '*.o'|convert --exclude='*.o' dir a.zip
+unzip -o a.zip -d dir|unpack a.zip -C dir
+mksquashfs dir a.barecat -noappend|pack a.barecat -C dir .
+unsquashfs -d dir a.barecat|unpack a.barecat -C dir
+fsck a.barecat|verify a.barecat
+version|--version
+EOF
+}
+
+@test "letters of tar too, in one word or several, with what else was typed" {
+    hints_are <<'EOF'
+-xf 'my a.tar' -C d --strip-components=1 x|unpack --strip-components=1 'my a.tar' -C d x
+-xzvf a.tgz|unpack a.tgz
+xvf a.tar|unpack a.tar
+x|unpack ARCHIVE
+-x -f a.tar|unpack a.tar
+--extract --file=a.tar --exclude '*.o'|unpack --exclude='*.o' a.tar
+-cf a.barecat -C dir .|pack a.barecat -C dir .
+-cf a.barecat -T names|pack --files-from=names a.barecat
+c|pack ARCHIVE PATH...
+-czf a.tgz dir|convert dir a.tgz
+-tf a.tar|find a.tar
+-tvf a.tar|ls -lR a.tar
+t a.tar|find a.tar
+-rf a.barecat x|pack --append a.barecat x
+tar xf a.tar|unpack a.tar
+EOF
+    run_fail 2 sb extract $'new\nline'
+    stderr_has "unpack 'new'\$'\\n''line'"
+    run_fail 2 sb help extract
+    stderr_has "type: shardbox unpack ARCHIVE"
+}
+
+@test "each line to type begins with a command that there is, and options that it has" {
+    sed -n '/^static const struct other_word table/,/^};/s/^ *{"\([^"]*\)".*/\1/p' \
+        "$PROJECT/cmd/ui/other_words.c" | tr ' ' '\n' >words
+    [ "$(wc -l <words)" -gt 60 ]
+    [ -z "$(sort words | uniq -d)" ]
+    local word command option
+    while read -r word; do
+        run_fail 2 sb "$word"
+        [[ $stderr == *"; type: shardbox "* ]] || fail "$word"
+        read -r command _ <<<"${stderr#*; type: shardbox }"
+        [[ $command != --* ]] || continue
+        sb --list | grep -q "^$command"$'\t' || fail "$command"
+        for option in $(grep -oE -- '--[a-z-]+' <<<"${stderr#*"shardbox $command"}" || true); do
+            sb "$command" --help-all | grep -q -- " $option" || fail "$command $option"
+        done
+    done <words
 }
 
 @test "without a command the usage goes to stderr" {

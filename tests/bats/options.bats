@@ -74,6 +74,38 @@ try 'shardbox cat --help'"
     stderr_has '--\033[31m'
 }
 
+@test "a misspelt option names its neighbour" {
+    run_fail 2 sb ls --recursve a.barecat
+    stderr_is "shardbox ls: unrecognized option '--recursve'; did you mean '--recursive'?"
+    run_fail 2 sb pack --shard-szie=3G a.barecat
+    stderr_is "shardbox pack: unrecognized option '--shard-szie'; did you mean '--shard-size'?"
+    run_fail 2 sb ls --sort=szie a.barecat
+    stderr_has "--sort: 'szie' is none of name, size, time, address"
+}
+
+@test "a letter of tar, rsync, cp or ls names the option that does the same" {
+    while read -r command letter option; do
+        run_fail 2 sb "$command" "$letter" a.barecat
+        stderr_is "shardbox $command: unrecognized option '$letter'; did you mean '$option'?"
+        sb "$command" --help-all | grep -qE -- "${option%%=*}([= ]|$)" || fail "$option"
+    done <<'EOF'
+unpack -P --progress
+unpack -a --preserve
+unpack -d --directory=DIR
+unpack -k --existing=skip
+unpack -o --existing=replace
+unpack -u --existing=newer
+unpack -z --decompress
+pack -z --compress=gzip
+pack -J --compress=xz
+pack -X --exclude-from=FILE
+convert -S --sparse
+merge-symlink -l --hardlink
+split -s --symlink
+mv -u --existing=newer
+EOF
+}
+
 @test "a value that lacks, or is too many, is named" {
     run_fail 2 sb cat a.barecat --files-from
     stderr_is "shardbox cat: option '--files-from' needs a value: FILE; try 'shardbox cat --help'"

@@ -1,22 +1,21 @@
-#include "ui/spelling.h"
+#include "ui/nearest.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#define WORD_SIZE_MAX 16
+#define SIZE_MOST 32
 
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-size_t spelling_distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
-    size_t rows[3][WORD_SIZE_MAX + 1];
+    size_t rows[3][SIZE_MOST + 1];
     size_t *before = rows[0], *above = rows[1], *row = rows[2];
-    size_t a_size = strlen(a), b_size = strlen(b);
 
-    if (a_size > WORD_SIZE_MAX || b_size > WORD_SIZE_MAX)
+    if (a_size > SIZE_MOST || b_size > SIZE_MOST)
         return SIZE_MAX;
     for (size_t j = 0; j <= b_size; j++)
         row[j] = j;
@@ -36,7 +35,14 @@ size_t spelling_distance(const char *a, const char *b)
     return row[b_size];
 }
 
-size_t spelling_limit(const char *word)
+void nearest_offer(struct nearest *nearest, const char *word)
 {
-    return strlen(word) / 2 + 1;
+    size_t size = strlen(word);
+    size_t longer = size > nearest->typed_size ? size : nearest->typed_size;
+    size_t distance = edit_distance(nearest->typed, nearest->typed_size, word, size);
+
+    if (distance > longer / 3 || (nearest->found && distance >= nearest->distance))
+        return;
+    nearest->found = word;
+    nearest->distance = distance;
 }

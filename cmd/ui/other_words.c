@@ -1,0 +1,376 @@
+#include "ui/other_words.h"
+#include "ui/command.h"
+
+#include "core/name.h"
+#include "store/container.h"
+
+#include <string.h>
+
+/*
+ * A form is the line to type. Words of it stand for what was typed:
+ *
+ *     ARCHIVE     the first operand
+ *     [DIR]       -C and the directory that was given with -C or as the second operand, if any
+ *     [-C]        the same, but of -C alone
+ *     PATH...     the operands after those; in brackets: if any
+ *     INPUT...    the operands before the last
+ *     OUTPUT      what -o named, or else the last operand
+ *
+ * What was not typed is shown as the word itself. A letter of tar is looked up as "-x", or "-tv".
+ */
+struct other_word {
+    const char *words;
+    const char *form;
+    const char *of_archive; /* the form if the first operand is called as an archive; or NULL */
+};
+
+static const char pack_form[] = "pack ARCHIVE [-C] PATH...";
+static const char convert_form[] = "convert PATH... ARCHIVE";
+
+static const struct other_word table[] = {
+    {"create make new backup -c --create", pack_form, NULL},
+    {"mksquashfs", "pack OUTPUT -C INPUT... .", NULL},
+    {"add append a -r --append", "pack --append ARCHIVE [-C] PATH...", NULL},
+    {"update -u --update", "pack --append --update ARCHIVE [-C] PATH...", NULL},
+    {"rsync sync", "pack --append --update OUTPUT -C INPUT... .",
+     "unpack --existing=newer ARCHIVE [DIR]"},
+    {"extract restore checkout", "unpack ARCHIVE [DIR] [PATH...]", NULL},
+    {"e unzip unsquashfs -x --extract --get", "unpack ARCHIVE [-C] [PATH...]", NULL},
+    {"zip", convert_form, NULL},
+    {"cp copy import export", "convert INPUT... OUTPUT", NULL},
+    {"subset", "convert --include=GLOB INPUT... OUTPUT", NULL},
+    {"index", "convert --wrap INPUT... OUTPUT", NULL},
+    {"list l dir", "ls ARCHIVE [PATH...]", NULL},
+    {"ll", "ls -l ARCHIVE [PATH...]", NULL},
+    {"-t", "find ARCHIVE [PATH...]", NULL},
+    {"-tv zipinfo", "ls -lR ARCHIVE [PATH...]", NULL},
+    {"tree", "ls --tree ARCHIVE [PATH...]", NULL},
+    {"stat", "ls -ld ARCHIVE [PATH...]", NULL},
+    {"info status", "ls --shards ARCHIVE", NULL},
+    {"index-to-csv", "find --json ARCHIVE", NULL},
+    {"count", "du --count ARCHIVE [PATH...]", NULL},
+    {"ncdu browse shell to-ncdu-json", "du --export=ncdu ARCHIVE | ncdu -f-", NULL},
+    {"get show print read head", "cat ARCHIVE PATH...", NULL},
+    {"search locate", "find --name=GLOB ARCHIVE", NULL},
+    {"remove delete del d unlink --delete", "rm ARCHIVE PATH...", NULL},
+    {"rename move ren", "mv ARCHIVE PATH...", NULL},
+    {"check test fsck validate scrub", "verify ARCHIVE [PATH...]", NULL},
+    {"repair", "verify --repair-from=COPY ARCHIVE", NULL},
+    {"compare cmp", "diff ARCHIVE [DIR]", NULL},
+    {"-d --diff --compare", "diff ARCHIVE [-C] [PATH...]", NULL},
+    {"compact vacuum gc prune", "defrag ARCHIVE", NULL},
+    {"reshard", "split --shard-size=SIZE ARCHIVE", NULL},
+    {"shard partition", "split --parts=N -o 'PART-{}.barecat' ARCHIVE", NULL},
+    {"join concat combine", "merge INPUT... OUTPUT", NULL},
+    {"-A --catenate --concatenate", "merge --append -o ARCHIVE PATH...", NULL},
+    {"version", "--version", NULL},
+    {"completion-script completions completion", "--completions=bash", NULL},
+};
+
+/* Programs whose first argument is such a word. */
+static const char programs[] = "tar bsdtar 7z barecat";
+
+static const struct {
+    char letter;
+    const char *option;
+} letters[] = {
+    {'P', "--progress"},      {'R', "--recursive"},         {'S', "--sort=size"},
+    {'S', "--sparse"},        {'X', "--exclude-from=FILE"}, {'a', "--preserve"},
+    {'d', "--directory=DIR"}, {'h', "--dereference"},       {'k', "--existing=skip"},
+    {'l', "--hardlink"},      {'o', "--existing=replace"},  {'r', "--recursive"},
+    {'s', "--symlink"},       {'t', "--sort=time"},         {'u', "--existing=newer"},
+    {'z', "--compress=gzip"}, {'z', "--decompress"},        {'J', "--compress=xz"},
+    {'J', "--decompress"},
+};
+
+/* What was typed, taken apart. */
+struct typed {
+    const char *form;
+    const struct command *command; /* of the form; NULL: none */
+    char **operands;
+    size_t count;
+    const char *directory;
+    const char *output;
+    struct sb_buf options; /* that the command has, each with a space before it */
+    bool in_order;         /* no more options */
+};
+
+/* Is it one of the words of a list? */
+static bool is_among(const char *list, const char *word, size_t size)
+{
+    for (const char *at = list; *at;) {
+        size_t length = strcspn(at, " ");
+
+        if (length == size && memcmp(at, word, size) == 0)
+            return true;
+        at += length + (at[length] == ' ');
+    }
+    return false;
+}
+
+static const struct other_word *find_row(const char *word)
+{
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        if (is_among(table[i].words, word, strcspn(word, "=")))
+            return &table[i];
+    }
+    return NULL;
+}
+
+/* Letters of tar in one word: "-xzf", "xvf", "x". */
+static const struct other_word *find_letters(const char *word)
+{
+    static const char modes[] = "cxtruAd", others[] = "vfzjJZapkmhPOSw";
+    char key[] = "-?v";
+    bool dash = *word == '-';
+    const char *text = word + dash;
+    const char *mode = strpbrk(text, modes);
+
+    if (!mode || strpbrk(mode + 1, modes))
+        return NULL;
+    for (const char *at = text; *at; at++) {
+        if (!strchr(modes, *at) && !strchr(others, *at))
+            return NULL;
+    }
+    /* Without a dash it may be another word. */
+    if (!dash && (*mode == 'd' || (text[1] && !strchr(text, 'f'))))
+        return NULL;
+    key[1] = *mode;
+    if (*mode != 't' || !strchr(text, 'v'))
+        key[2] = '\0';
+    return find_row(key);
+}
+
+static const struct command *command_of(const char *form)
+{
+    for (size_t i = 0; commands[i]; i++) {
+        if (strlen(commands[i]->name) == strcspn(form, " ") &&
+            strncmp(form, commands[i]->name, strlen(commands[i]->name)) == 0)
+            return commands[i];
+    }
+    return NULL;
+}
+
+static enum sb_code add_quoted(struct sb_buf *line, const char *word)
+{
+    return sb_buf_add_char(line, ' ') || sb_quote(line, word, strlen(word), SB_SHELL) ? SB_NOMEM
+                                                                                      : SB_OK;
+}
+
+static enum sb_code keep_option(struct typed *typed, const struct option *option, const char *value)
+{
+    enum sb_code code = sb_buf_add_format(&typed->options, " --%s", option->name);
+
+    if (!code && value)
+        code = sb_buf_add_char(&typed->options, '=');
+    if (!code && value)
+        code = sb_quote(&typed->options, value, strlen(value), SB_SHELL);
+    return code;
+}
+
+/* The option of the command that has this letter; some letters are Barecat's and zip's. */
+static bool is_called(const struct option *option, char letter)
+{
+    static const char *const names[] = {"sshard-size", "xexclude", "iinclude"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (names[i][0] == letter && option->value && strcmp(option->name, names[i] + 1) == 0)
+            return true;
+    }
+    return option->letter == letter && option->value;
+}
+
+/*
+ * An option that the command has, with its value: kept. Returns how many words it is. What else
+ * begins with a dash is another program's, and is left out.
+ */
+static int take_option(struct typed *typed, char **words, int count, enum sb_code *code)
+{
+    static struct option list[OPTIONS_MAX];
+    bool is_long = words[0][1] == '-';
+    size_t size = is_long ? strcspn(words[0] + 2, "=") : 0;
+    size_t known = typed->command ? options_list(typed->command, list) : 0;
+    const char *value = is_long && words[0][2 + size] ? words[0] + 3 + size : NULL;
+    bool apart;
+
+    for (size_t i = 0; i < known; i++) {
+        if (is_long ? strlen(list[i].name) != size || strncmp(list[i].name, words[0] + 2, size) != 0
+                    : words[0][2] || !is_called(&list[i], words[0][1]))
+            continue;
+        apart = list[i].value && !list[i].implied && !value && count > 1;
+        *code = keep_option(typed, &list[i], apart ? words[1] : value);
+        return 1 + apart;
+    }
+    return 1;
+}
+
+/* The value of an option of this letter (0: none) or long name; NULL: it is another option. */
+static const char *value_of(char **words, int count, char letter, const char *name, int *used)
+{
+    size_t size = strlen(name);
+    bool is_letter = letter && words[0][1] == letter;
+
+    *used = 1;
+    if (is_letter && words[0][2])
+        return words[0] + 2;
+    if (!is_letter && (words[0][1] != '-' || strncmp(words[0] + 2, name, size) != 0))
+        return NULL;
+    if (!is_letter && words[0][2 + size] == '=')
+        return words[0] + 3 + size;
+    if (count < 2 || (!is_letter && words[0][2 + size]))
+        return NULL;
+    *used = 2;
+    return words[1];
+}
+
+/* One word, or an option and its value; returns how many words it is. */
+static int take_word(struct typed *typed, char **words, int count, enum sb_code *code)
+{
+    char directory = strncmp(typed->form, "unpack ", 7) == 0 ? 'd' : 'C';
+    const char *value;
+    int used;
+
+    if (typed->in_order || words[0][0] != '-' || !words[0][1])
+        typed->operands[typed->count++] = words[0];
+    else if (strcmp(words[0], "--") == 0)
+        typed->in_order = true;
+    else if ((value = value_of(words, count, 'C', "directory", &used)) ||
+             (value = value_of(words, count, directory, "directory", &used)))
+        return typed->directory = value, used;
+    else if (strstr(typed->form, "OUTPUT") &&
+             (value = value_of(words, count, 'o', "output", &used)))
+        return typed->output = value, used;
+    else if ((value = value_of(words, count, 0, "file", &used)))
+        return typed->operands[typed->count++] = (char *)value, used;
+    else
+        return take_option(typed, words, count, code);
+    return 1;
+}
+
+static enum sb_code add_operands(struct sb_buf *line, const struct typed *typed, size_t from,
+                                 size_t to, const char *word)
+{
+    enum sb_code code = SB_OK;
+
+    if (from >= to)
+        return *word == '[' ? SB_OK : sb_buf_add_format(line, " %s", word);
+    for (size_t i = from; !code && i < to; i++)
+        code = add_quoted(line, typed->operands[i]);
+    return code;
+}
+
+/* Was the option typed that this word of a form ("--include=GLOB", "PATH...") would name again? */
+static bool is_typed(const struct typed *typed, const char *word)
+{
+    const char *name = strcmp(word, "PATH...") == 0 ? "--files-from=" : word;
+    size_t size = strcspn(name, "=") + 1;
+
+    return strncmp(name, "--", 2) == 0 && typed->options.size > 0 && name[size - 1] == '=' &&
+           memmem(typed->options.data, typed->options.size, name, size) != NULL;
+}
+
+/* A word of the form; `next` is the first operand that is not in the line yet. */
+static enum sb_code add_word(struct sb_buf *line, const struct typed *typed, const char *word,
+                             size_t *next)
+{
+    size_t count = typed->count;
+    size_t inputs = typed->output ? count : count > 1 ? count - 1 : count;
+    const char *directory = typed->directory;
+    size_t from = *next;
+
+    if (strcmp(word, "ARCHIVE") == 0)
+        return add_operands(line, typed, 0, count > 0, word);
+    if (strcmp(word, "INPUT...") == 0)
+        return add_operands(line, typed, 0, inputs, word);
+    if (strcmp(word, "OUTPUT") == 0)
+        return typed->output ? add_quoted(line, typed->output)
+                             : add_operands(line, typed, inputs, count, word);
+    if (strcmp(word, "PATH...") == 0 || strcmp(word, "[PATH...]") == 0) {
+        *next = count;
+        return add_operands(line, typed, from, count, is_typed(typed, word) ? "[" : word);
+    }
+    if (is_typed(typed, word))
+        return SB_OK;
+    if (strcmp(word, "[-C]") != 0 && strcmp(word, "[DIR]") != 0)
+        return sb_buf_add_format(line, " %s", word);
+    if (!directory && word[1] == 'D' && from < count)
+        directory = typed->operands[(*next)++];
+    if (!directory)
+        return SB_OK;
+    return sb_buf_add_text(line, " -C") ? SB_NOMEM : add_quoted(line, directory);
+}
+
+static enum sb_code fill_in(const struct typed *typed, const char *form, struct sb_buf *line)
+{
+    enum sb_code code = sb_buf_add_text(line, "shardbox");
+    struct sb_buf word = {0};
+    bool first = true;
+    size_t next = 1;
+
+    while (!code && *form) {
+        size_t size = strcspn(form, " ");
+
+        code = sb_buf_set(&word, form, size);
+        if (!code)
+            code = add_word(line, typed, word.data, &next);
+        if (!code && first)
+            code = sb_buf_add(line, typed->options.data, typed->options.size);
+        first = false;
+        form += size + (form[size] == ' ');
+    }
+    sb_buf_release(&word);
+    return code;
+}
+
+/* Of the forms of a row, the one that goes with what was typed. */
+static const char *choose_form(const struct other_word *row, const struct typed *typed)
+{
+    enum sb_container_kind kind = SB_UNKNOWN;
+
+    if (typed->count > 0)
+        kind = sb_container_by_suffix(typed->operands[0]).kind;
+    if (row->of_archive && kind == SB_ARCHIVE)
+        return row->of_archive;
+    if (row->form == pack_form && kind != SB_UNKNOWN && kind != SB_ARCHIVE && !typed->directory)
+        return convert_form;
+    return row->form;
+}
+
+enum sb_code other_words_line(char **words, int count, struct sb_buf *line)
+{
+    const struct other_word *row;
+    struct typed typed = {.operands = words};
+    enum sb_code code = SB_OK;
+
+    if (count > 1 && is_among(programs, words[0], strlen(words[0])))
+        words++, count--;
+    row = find_row(words[0]);
+    if (!row)
+        row = find_letters(words[0]);
+    if (!row)
+        return SB_OK;
+    typed.form = row->form;
+    typed.command = command_of(row->form);
+    for (int i = 1; !code && i < count;)
+        i += take_word(&typed, words + i, count - i, &code);
+    if (!code)
+        code = fill_in(&typed, choose_form(row, &typed), line);
+    sb_buf_release(&typed.options);
+    return code;
+}
+
+const char *other_words_option(const struct option *list, size_t count, char letter)
+{
+    for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++) {
+        const char *name = letters[i].option + 2;
+
+        if (letters[i].letter != letter)
+            continue;
+        for (size_t j = 0; j < count; j++) {
+            if (strlen(list[j].name) == strcspn(name, "=") &&
+                strncmp(list[j].name, name, strlen(list[j].name)) == 0)
+                return letters[i].option;
+        }
+    }
+    return NULL;
+}
