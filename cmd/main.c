@@ -8,6 +8,7 @@
 #include "ui/nearest.h"
 #include "ui/other_words.h"
 #include "ui/output.h"
+#include "ui/typed_paths.h"
 #include "ui/version.h"
 
 #include "core/interrupt.h"
@@ -159,6 +160,7 @@ int main(int argc, char **argv)
         return STATUS_ERROR;
     signal(SIGPIPE, SIG_IGN);
     sb_context_init(&context);
+    context.resolves = typed_paths_note;
     sb_context_enter(&context);
     sb_catch_interrupts(&context);
     message_guard_exit();

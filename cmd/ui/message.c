@@ -1,5 +1,6 @@
 #include "ui/message.h"
 #include "ui/output.h"
+#include "ui/typed_paths.h"
 
 #include "core/buf.h"
 #include "core/interrupt.h"
@@ -88,7 +89,8 @@ static enum sb_code compose(struct sb_buf *line, const char *format, va_list arg
 {
     char *text = NULL;
     int length = vasprintf(&text, format, args);
-    enum sb_code code = length < 0 ? SB_NOMEM : SB_OK;
+    struct sb_buf typed = {0};
+    enum sb_code code = length < 0 ? SB_NOMEM : typed_paths_put(&typed, text);
 
     if (!code && progress.line_shown)
         code = sb_buf_add_text(line, CLEAR_LINE);
@@ -97,9 +99,10 @@ static enum sb_code compose(struct sb_buf *line, const char *format, va_list arg
     else if (!code)
         code = sb_buf_add_text(line, "shardbox: ");
     if (!code)
-        code = sb_quote(line, text, (size_t)length, SB_ESCAPE);
+        code = sb_quote(line, typed.data, typed.size, SB_ESCAPE);
     if (!code)
         code = sb_buf_add_char(line, '\n');
+    sb_buf_release(&typed);
     if (length >= 0)
         free(text);
     return code;

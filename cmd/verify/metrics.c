@@ -22,13 +22,28 @@
 #define FILE_MAX  (64 << 10) /* ours are a few KB */
 #define FILE_MODE 0644
 
+/* The absolute path, so that an archive has one name wherever it is named from; of what is no path,
+ * such as "-", or of several files, what was typed. */
+static char *name_archive(const char *archive)
+{
+    struct sb_error ignored;
+    char *path = strcmp(archive, "-") == 0 ? NULL : sb_resolve_directory_of(archive, &ignored);
+
+    return path ? path : strdup(archive);
+}
+
 /* archive="...", with what is not UTF-8 escaped as in messages. */
 static enum sb_code add_label(struct sb_buf *out, const char *archive)
 {
     struct sb_buf shown = {0};
-    enum sb_code code = sb_is_utf8(archive, strlen(archive))
-                            ? sb_buf_add_text(&shown, archive)
-                            : sb_quote(&shown, archive, strlen(archive), SB_ESCAPE);
+    char *name = name_archive(archive);
+    enum sb_code code;
+
+    if (!name)
+        return SB_NOMEM;
+    code = sb_is_utf8(name, strlen(name)) ? sb_buf_add_text(&shown, name)
+                                          : sb_quote(&shown, name, strlen(name), SB_ESCAPE);
+    free(name);
 
     if (!code)
         code = sb_buf_add_text(out, "archive=\"");

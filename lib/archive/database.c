@@ -4,6 +4,7 @@
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
 #include "archive/unlocked.h"
+#include "core/context.h"
 #include "core/file_lock.h"
 #include "core/io.h"
 #include "core/kept_open.h"
@@ -489,7 +490,9 @@ char *sb_index_file(const char *archive, struct sb_error *err)
     reason = stat(archive, &st) ? errno : S_ISDIR(st.st_mode) ? EISDIR : 0;
     if (!reason) {
         resolved = realpath(archive, NULL);
-        if (!resolved)
+        if (resolved)
+            sb_context_resolves(archive, resolved);
+        else
             sb_fail_errno(err, errno, "%s", archive);
         return resolved;
     }
@@ -498,9 +501,11 @@ char *sb_index_file(const char *archive, struct sb_error *err)
         return NULL;
     }
     resolved = realpath(name, NULL);
-    free(name);
-    if (!resolved)
+    if (resolved)
+        sb_context_resolves(name, resolved);
+    else
         sb_fail_errno(err, reason, "%s", archive);
+    free(name);
     return resolved;
 }
 

@@ -5,6 +5,7 @@
 #include "archive/database.h"
 #include "archive/places.h"
 #include "archive/reader.h"
+#include "core/context.h"
 #include "core/crc32c.h"
 #include "core/interrupt.h"
 #include "core/open_files.h"
@@ -52,6 +53,8 @@ static char *absolute(const char *path)
     directory = getcwd(NULL, 0);
     if (directory && asprintf(&whole, "%s/%s", directory, path) < 0)
         whole = NULL;
+    if (whole)
+        sb_context_resolves(path, whole);
     free(directory);
     return whole;
 }

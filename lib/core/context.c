@@ -1,6 +1,7 @@
 #include "core/context.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static struct sb_context none = {.umask = 077};
@@ -23,4 +24,10 @@ struct sb_context *sb_context_enter(struct sb_context *context)
 
     sb_context_now = context;
     return former;
+}
+
+void sb_context_resolves(const char *typed, const char *absolute)
+{
+    if (sb_context_now->resolves && strcmp(typed, absolute) != 0)
+        sb_context_now->resolves(typed, absolute);
 }

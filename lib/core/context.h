@@ -35,6 +35,10 @@ struct sb_context {
      * takes. `waits` (may be NULL) is called once for each such wait, with why. */
     int64_t lock_wait;
     void (*waits)(const char *why);
+
+    /* Called, from any thread, for each path that is opened by its absolute name, where that is
+     * another one: messages of the library have the absolute name. May be NULL. */
+    void (*resolves)(const char *typed, const char *absolute);
 };
 
 /*
@@ -45,6 +49,9 @@ void sb_context_init(struct sb_context *context);
 
 /* For the calling thread. Returns the previous context: entering that again leaves this one. */
 struct sb_context *sb_context_enter(struct sb_context *context);
+
+/* Calls `resolves` of the calling thread's context, unless both are the same. */
+void sb_context_resolves(const char *typed, const char *absolute);
 
 /* The calling thread's, never NULL; changed only by sb_context_enter. */
 extern _Thread_local struct sb_context *sb_context_now;

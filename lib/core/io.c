@@ -169,7 +169,9 @@ char *sb_resolve_directory_of(const char *path, struct sb_error *err)
     if (asprintf(&out, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, basename(base_copy)) < 0) {
         out = NULL;
         sb_fail_memory(err);
+        goto out;
     }
+    sb_context_resolves(path, out);
 out:
     free(dir);
     free(base_copy);

@@ -41,7 +41,7 @@ refused() {
     shift
     before=$(describe)
     run_fail 2 unlocked "$@"
-    [[ ${stderr_lines[-1]} == "shardbox $1: $PWD/$file: $no_locks" ]] || fail "$file is not named"
+    [[ ${stderr_lines[-1]} == "shardbox $1: $file: $no_locks" ]] || fail "$file is not named"
     [[ $(describe) == "$before" ]] || fail "something was changed"
 }
 
@@ -119,7 +119,7 @@ reads() {
 @test "an index with a journal beside it is not read, for nobody knows whose it is" {
     printf 'x' >a.barecat-journal
     run_fail 2 unlocked cat a.barecat one
-    stderr_is "shardbox cat: $PWD/a.barecat: another process is changing it, or was interrupted, \
+    stderr_is "shardbox cat: a.barecat: another process is changing it, or was interrupted, \
 which cannot be distinguished where locks do not work; wait for it, or open it once where they do"
     : >a.barecat-journal
     run_ok unlocked cat a.barecat one

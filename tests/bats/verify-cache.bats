@@ -335,8 +335,8 @@ sys.exit(subprocess.call(sys.argv[1:]))' "$SHARDBOX" verify --repair --force k
     stderr_is 'shardbox verify: k: 1 defect was put right'
     [[ $(jq -cr 'select(.kind == "summary") | [.container, .status, .errors.stale, .keys, .repaired]' report) == \
         '["cache",0,1,3,1]' ]]
-    grep -q '^shardbox_verify_errors{archive="k",kind="stale"} 1$' prom
-    grep -q '^shardbox_verify_files{archive="k"} 3$' prom
+    grep -q '^shardbox_verify_errors{archive="'"$PWD"'/k",kind="stale"} 1$' prom
+    grep -q '^shardbox_verify_files{archive="'"$PWD"'/k"} 3$' prom
 }
 
 @test "--strict: that there are no checksums is a defect" {

@@ -309,7 +309,7 @@ summary() {
     sb verify --state=state a.barecat
     sb pack b.barecat -C files .
     run_fail 2 sb verify --state=state b.barecat
-    stderr_has "state: is the state of $PWD/a.barecat, and this is $PWD/b.barecat; give each archive a state of its own"
+    stderr_has "state: is the state of $PWD/a.barecat, and this is b.barecat; give each archive a state of its own"
 }
 
 @test "--state: one run at a time" {

@@ -15,7 +15,7 @@ report() {
 # metric NAME[LABELS]: its value in m.prom
 metric() {
     local name=${1%%,*} more=${1#"${1%%,*}"}
-    grep -F "shardbox_verify_$name{archive=\"${archive:-a.barecat}\"$more} " m.prom | cut -d' ' -f2
+    grep -F "shardbox_verify_$name{archive=\"$PWD/${archive:-a.barecat}\"$more} " m.prom | cut -d' ' -f2
 }
 
 metric_is() {
@@ -330,19 +330,36 @@ refuses() {
     nothing_else_is_here
 }
 
+@test "an archive has one name in metrics, wherever it is named from" {
+    make_archive
+    mkdir below
+    sb verify --prom=m.prom a.barecat
+    sed -i 's/\(last_success_timestamp_seconds{.*}\) .*/\1 1234567890/' m.prom
+    flip one
+    for name in ./a.barecat "$PWD/a.barecat" below/../a.barecat; do
+        run_fail 1 sb verify --prom=m.prom "$name"
+        metric_is last_success_timestamp_seconds 1234567890
+    done
+    (cd below && run_fail 1 sb verify --prom=../m.prom ../a.barecat)
+    metric_is last_success_timestamp_seconds 1234567890
+    flip one
+    run_fail 2 sb verify --prom=m.prom - <a.barecat
+    stderr_has "metrics of another archive"
+}
+
 @test "names in labels are escaped" {
     make_archive
     local name=$'a "b\\c\nd\377.barecat'
     sb pack "$name" tree
     run_ok sb verify --prom=m.prom --report=r.jsonl "$name"
     metrics_are_well_formed
-    grep -q '^shardbox_verify_exit_status{archive="a \\"b\\\\c\\\\nd\\\\377.barecat"} 0$' m.prom || fail "$(cat m.prom)"
+    grep -q '^shardbox_verify_exit_status{archive="/.*/a \\"b\\\\c\\\\nd\\\\377.barecat"} 0$' m.prom || fail "$(cat m.prom)"
     jq -e . r.jsonl >/dev/null
     name=$'ü "b\\c\nd.barecat'
     sb pack "$name" tree
     rm m.prom
     run_ok sb verify --prom=m.prom "$name"
-    grep -q '^shardbox_verify_exit_status{archive="ü \\"b\\\\c\\nd.barecat"} 0$' m.prom || fail "$(cat m.prom)"
+    grep -q '^shardbox_verify_exit_status{archive="/.*/ü \\"b\\\\c\\nd.barecat"} 0$' m.prom || fail "$(cat m.prom)"
     sed -i 's/\(last_success_timestamp_seconds{.*}\) .*/\1 1234567890/' m.prom
     run_fail 1 sb verify --prom=m.prom "$name" nowhere
     grep -q 'last_success_timestamp_seconds{.*} 1234567890$' m.prom

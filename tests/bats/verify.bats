@@ -286,7 +286,7 @@ END
     mv kept elsewhere
     ln -sf elsewhere/kept "$shard"
     run_ok sb verify -v a.barecat
-    stderr_has "$PWD/$shard: is a link to $PWD/elsewhere/kept"
+    stderr_has "verify: $shard: is a link to $PWD/elsewhere/kept"
 }
 
 @test "overlapping extents: both are named" {

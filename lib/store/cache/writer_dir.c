@@ -1,5 +1,6 @@
 #include "store/cache/writer_private.h"
 
+#include "core/context.h"
 #include "core/io.h"
 #include "store/cache/names.h"
 #include "store/out/temporary.h"
@@ -195,6 +196,8 @@ static enum sb_code take_path(struct sb_cache_writer *writer, struct sb_error *e
     writer->path = realpath(path, NULL);
     if (!writer->path && errno != ENOENT)
         return sb_fail_errno(err, errno, "%s", path);
+    if (writer->path)
+        sb_context_resolves(path, writer->path);
     if (!writer->path && lstat(path, &st) == 0)
         return sb_fail(err, SB_EXISTS, "%s: is a link to what is not there; remove it", path);
     if (!writer->path)

@@ -1,5 +1,6 @@
 #include "store/out/out_file.h"
 
+#include "core/context.h"
 #include "core/io.h"
 #include "store/out/buffer.h"
 #include "store/out/filter.h"
@@ -49,6 +50,7 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
         file->path = realpath(path, NULL);
         if (!file->path)
             return sb_fail_errno(err, errno, "%s", path);
+        sb_context_resolves(path, file->path);
         if (!file->dry_run)
             sb_out_temporary_finish(file->path);
         return sb_out_refuse(path, &st, file->force, err);
