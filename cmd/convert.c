@@ -219,7 +219,8 @@ static void convert_conclude(const struct convert_settings *settings,
     const char *output = strcmp(settings->output, "-") == 0 ? "standard output" : settings->output;
 
     if (code) {
-        message_failure(err);
+        if (!convert_explain_input(settings, err))
+            message_failure(err);
         message_raise(STATUS_ERROR);
         if (result->kept)
             resume_hint(output, settings->append);
@@ -475,6 +476,8 @@ static int run(void *context, char **operands, int count)
     if (settings->from != NOT_GIVEN)
         settings->input_type = sb_container_named(from_words[settings->from]);
     settings->output_type = output_type(settings);
+    if (convert_output_is_unknown(settings))
+        return STATUS_ERROR;
     wrong = misuse_of_convert(settings);
     return wrong ? message_usage("%s", wrong) : convert_part(settings);
 }

@@ -3,6 +3,8 @@
  */
 #include "task/pack/pack.h"
 #include "convert/report.h"
+#include "pack/meant.h"
+
 #include "core/glob.h"
 #include "core/io.h"
 #include "core/number.h"
@@ -366,6 +368,9 @@ static int run(void *context, char **operands, int count)
     wrong = misuse(settings);
     if (wrong)
         return message_usage("%s", wrong);
+    if (pack_explain_archive(settings->archive, settings->inputs, settings->input_count,
+                             !settings->append && !settings->force))
+        return STATUS_ERROR;
     for (size_t i = 0; settings->nul && i < settings->input_count; i++) {
         if (settings->inputs[i].kind == SB_INPUT_LIST)
             settings->inputs[i].kind = SB_INPUT_LIST_NUL;

@@ -7,6 +7,7 @@
 #include "open/opening.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
+#include "ui/line_to_type.h"
 #include "ui/message.h"
 #include "ui/output.h"
 #include "ui/owners.h"
@@ -83,17 +84,44 @@ struct work {
     struct sb_store *store;
     struct sb_source *members;
     struct sb_choice *choice; /* where they are not chosen by an index */
+    const char *meant;        /* the only PATH, which is not there, but looks like a directory's */
     struct problems problems;
     struct report report;
     struct sb_notify notify;
     struct sb_unpack_result result;
 };
 
+/* Is it rather the place to unpack into than the name of a member? */
+static bool looks_like_directory(const char *path)
+{
+    size_t size = strlen(path);
+    struct stat st;
+
+    if (size == 0 || strpbrk(path, "*?["))
+        return false;
+    if (strchr("/~", *path) || strncmp(path, "./", 2) == 0 || strncmp(path, "..", 2) == 0)
+        return true;
+    if (path[size - 1] == '/' || !strpbrk(path, "./"))
+        return true;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool may_mean_directory(const struct work *work, const char *missing)
+{
+    return work->path_count == 1 && strcmp(missing, work->paths[0]) == 0 &&
+           !options_given_of((const char *const[]){"directory", NULL}) &&
+           looks_like_directory(missing);
+}
+
 static void notice(void *context, enum sb_level level, const char *kind, const char *subject,
                    const char *text)
 {
     struct work *work = context;
 
+    if (strcmp(kind, "missing") == 0 && may_mean_directory(work, subject)) {
+        work->meant = work->paths[0];
+        return;
+    }
     work->problems.count += level == SB_PROBLEM;
     work->problems.existing += strcmp(kind, "exists") == 0;
     /* A dry run lists these on stdout. */
@@ -199,6 +227,19 @@ static void summarize(const struct work *work)
                         problems->count);
 }
 
+static void complain_of_directory(const struct work *work)
+{
+    struct line_to_type line = {0};
+
+    line_say(&line, "unpack -C");
+    line_quote(&line, work->meant);
+    line_quote(&line, work->path);
+    line_complain(&line,
+                  "%s: no such file or directory in the archive, and -C names where to "
+                  "unpack",
+                  work->meant);
+}
+
 /* Reports the error that ended the run. */
 static void complain(const struct work *work, struct sb_error *err)
 {
@@ -227,6 +268,8 @@ static int unpack(struct work *work)
     message_progress_end();
     if (code)
         complain(work, &err);
+    else if (work->meant)
+        complain_of_directory(work);
     else
         summarize(work);
     report_finish(&work->report);

@@ -28,7 +28,6 @@ static unsigned output_takes(const struct convert_settings *settings)
 static const char *misused_operands(const struct convert_settings *settings)
 {
     bool known = settings->output_type.kind != SB_UNKNOWN;
-    struct record_use use = record_use_of(settings);
     size_t pipes = 0;
 
     for (size_t i = 0; i < settings->input_count; i++) {
@@ -38,8 +37,6 @@ static const char *misused_operands(const struct convert_settings *settings)
     }
     if (pipes > 1)
         return "standard input can be only one of the INPUTs";
-    if (!known && !writes_frames(&settings->records, &use))
-        return "the name of OUTPUT does not say what it is to become; say it with --to";
     if (known && output_takes(settings) == 0)
         return "a cpio can only be read; choose another OUTPUT, or say --to";
     if (strcmp(settings->output, "-") == 0 && settings->append)

@@ -62,4 +62,11 @@ struct record_use record_use_of(const struct convert_settings *settings);
 /* What is wrong with them, or NULL. */
 const char *misuse_of_convert(const struct convert_settings *settings);
 
+/* No word and no suffix says what OUTPUT is to become: after a message. */
+bool convert_output_is_unknown(const struct convert_settings *settings);
+
+/* The input of a failed conversion that is no container, but records with something between them,
+ * or a file to pack: after a message with the line to type. */
+bool convert_explain_input(const struct convert_settings *settings, const struct sb_error *err);
+
 #endif

@@ -326,12 +326,14 @@ static enum sb_code fill_in(const struct typed *typed, const char *form, struct 
 static const char *choose_form(const struct other_word *row, const struct typed *typed)
 {
     enum sb_container_kind kind = SB_UNKNOWN;
+    bool is_archive;
 
     if (typed->count > 0)
         kind = sb_container_by_suffix(typed->operands[0]).kind;
-    if (row->of_archive && kind == SB_ARCHIVE)
+    is_archive = sb_container_takes(kind) & SB_TO_INDEX;
+    if (row->of_archive && is_archive)
         return row->of_archive;
-    if (row->form == pack_form && kind != SB_UNKNOWN && kind != SB_ARCHIVE && !typed->directory)
+    if (row->form == pack_form && kind != SB_UNKNOWN && !is_archive && !typed->directory)
         return convert_form;
     return row->form;
 }

@@ -264,7 +264,9 @@ records() {
 
 @test "an archive that is called like a bag is read as one, unless --from says otherwise" {
     echo one >a
-    sb pack packed.bagz a
+    sb pack packed.barecat a
+    mv packed.barecat packed.bagz
+    mv packed.barecat-shard-00000 packed.bagz-shard-00000
     run_ok sb ls packed.bagz
     output_is a
     run_ok sb cat packed.bagz a

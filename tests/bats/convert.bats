@@ -847,7 +847,7 @@ PYTHON
     run_fail 2 sb convert a.tar
     stderr_has 'give at least one INPUT, and OUTPUT'
     run_fail 2 sb convert a.tar somewhere
-    stderr_has 'say it with --to'
+    stderr_has 'is said by --to'
     run_fail 2 sb convert a.tar -
     run_fail 2 sb convert --to=archive a.tar -
     stderr_has 'cannot be written to a pipe'
@@ -1015,4 +1015,31 @@ empty_is_refused() {
     run_ok sb convert -f none a.tar
     run_ok sb convert -f none.tar a.barecat
     [[ -z $(sb find --type=f a.barecat) ]]
+}
+
+@test "an OUTPUT of which nothing says what it is to become brings the suffixes and the line to type" {
+    mkdir tree
+    tar -cf a.tar tree
+    local said='what it is to become is said by --to, or a suffix: .barecat, .tar, .tar.gz, .tar.zst, .zip, .bag, .bagz, .syr'
+    run_fail 2 sb convert a.tar out
+    stderr_is "shardbox convert: out: $said; type: shardbox convert --to=dir a.tar out"
+    run_fail 2 sb convert a.tar 'out it.foo'
+    stderr_is "shardbox convert: out it.foo: $said; type: shardbox convert --to=archive a.tar 'out it.foo'"
+    run_fail 2 sb convert a.tar -
+    stderr_is "shardbox convert: standard output: $said; type: shardbox convert --to=tar a.tar -"
+}
+
+@test "lines and TFRecords that are taken for a container bring the line to type, which does it" {
+    echo '{"x":1}' >p.jsonl
+    head -c 100 /dev/zero | tr '\0' x >p.tfrecord
+    run_fail 2 sb convert p.jsonl p.bagz
+    stderr_is "shardbox convert: p.jsonl: is no container; --frame says what stands between its records; \
+type: shardbox convert --frame=line p.jsonl p.bagz"
+    run_ok sb convert --frame=line p.jsonl p.bagz
+    run_ok sb cat p.bagz 0
+    output_is '{"x":1}'
+    run_fail 2 sb convert p.tfrecord p.bag
+    stderr_has "type: shardbox convert --frame=tfrecord p.tfrecord p.bag"
+    run_fail 2 sb convert --from=tar p.jsonl p.zip
+    stderr_lacks 'type:'
 }

@@ -680,3 +680,24 @@ empty_is_refused() {
     run_ok sb pack -T /dev/null b.barecat
     run_ok sb pack --append -T /dev/null b.barecat
 }
+
+@test "an ARCHIVE that cannot be one is refused before anything is read, with the line to type" {
+    mkdir tree
+    echo x >tree/x
+    echo text >notes.txt
+    while IFS='|' read -r typed what line; do
+        eval "words=($typed)"
+        run_fail 2 strace -f -o trace -e trace=openat "$SHARDBOX" pack "${words[@]}"
+        stderr_is "shardbox pack: $what; type: shardbox $line"
+        run ! grep -q '"\(tree/\)\?x"' trace
+    done <<'LINES'
+tree a.barecat|tree: is a directory, not an archive, which comes first|pack a.barecat tree
+-f tree x a.barecat|tree: is a directory, not an archive, which comes first|pack a.barecat tree x
+tree -C tree x|tree: is a directory, not an archive, which comes first|pack ARCHIVE tree -C tree x
+notes.txt tree|notes.txt: exists and is no archive, which comes first|pack ARCHIVE notes.txt tree
+new.tar tree|new.tar: is called as a tar, and pack makes archives|convert tree new.tar
+'a b.zip' tree x|a b.zip: is called as a zip, and pack makes archives|convert tree x 'a b.zip'
+new.bagz -C tree x|new.bagz: is called as a bag, and pack makes archives|pack new.barecat -C tree x
+LINES
+    [[ ! -e a.barecat && ! -e new.tar && ! -e 'a b.zip' && ! -e new.bagz && $(cat notes.txt) == text ]]
+}

@@ -705,3 +705,29 @@ as_nobody() {
     grep 'a.barecat: unpacked in part; go on with --existing=skip' said
     [[ $(ls -A out) == '' ]]
 }
+
+@test "a PATH that is not there, and rather a directory to unpack into, brings the line to type" {
+    make_archive
+    tar -cf a.tar -C tree .
+    mkdir 'my dir' files.d
+    for archive in a.barecat a.tar; do
+        for name in out ./out ../out "$PWD/out" out/ files.d; do
+            run_fail 2 sb unpack $archive "$name"
+            stderr_is "shardbox unpack: $name: no such file or directory in the archive, and -C names where to unpack; \
+type: shardbox unpack -C $name $archive"
+        done
+        run_fail 2 sb unpack $archive 'my dir'
+        stderr_has "type: shardbox unpack -C 'my dir' $archive"
+        [[ ! -e out && ! -e ../out ]]
+    done
+}
+
+@test "a PATH that is not there and looks like a file's, or with -C, is just that" {
+    make_archive
+    run_fail 1 sb unpack a.barecat nosuch.txt
+    stderr_lacks 'type:'
+    run_fail 1 sb unpack -C out a.barecat nosuch
+    stderr_lacks 'type:'
+    run_fail 1 sb unpack a.barecat a.txt nosuch
+    stderr_lacks 'type:'
+}
