@@ -136,7 +136,7 @@ static const struct option options[] = {
     OPTION_GROUP("Output"),
     OPTION_FLAG('0', "null", struct find_settings, nul,
                 "end each path, and each name in FILE, in NUL"),
-    OPTION_CHOICE(0, "sort", struct find_settings, sort, "ORDER", sort_choices,
+    OPTION_CHOICE(0, "sort", struct find_settings, sort, "WORD", sort_choices,
                   "'address': in the order on disk, no directories"),
     OPTION_CALL(0, "printf", "FORMAT", parse_printf,
                 "what to print, as find's; no newline is added", OPERAND_ANY),

@@ -1,6 +1,6 @@
 /*
  * Options that several commands have, each declared once: in every command the same name has the
- * same letter, value and choices, and does the same (tests/bats/manner.bats). Options about one
+ * same letter, value and choices, and does the same (tests/bats/alike.bats). Options about one
  * kind of container, or with a parser of their own, are declared beside that: open/opening.h,
  * open/bag_opening.h, ui/part.h, ui/bandwidth.h.
  *
