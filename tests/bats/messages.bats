@@ -1,0 +1,129 @@
+# Messages about wrong use, over all commands: one line, that names its object as it was typed, says
+# what is wrong and, where there is something, what to do.
+
+load helper
+
+# What the mistakes are made with.
+make_things() {
+    make_archive
+    tar -cf a.tar -C tree .
+    sb convert -q a.tar a.zip
+    sb convert -q a.tar a.bagz
+    echo 'some text' >notes.txt
+    echo '{"x":1}' >p.jsonl
+    : >empty
+    head -c 200 a.barecat >cut.barecat
+    mkdir dir below
+    ln -s a.barecat link
+}
+
+# Lines of "OBJECT|what was typed": OBJECT must be in the message.
+mistakes() {
+    cat <<'END'
+nosuch|nosuch a.barecat
+extract|extract a.barecat dir
+-xf|-xf a.tar
+nosuch|help nosuch
+--nosuch|--nosuch
+nosuch.barecat|ls nosuch.barecat
+nosuch.barecat|cat nosuch.barecat x
+nosuch.barecat|find nosuch.barecat
+nosuch.barecat|du nosuch.barecat
+nosuch.barecat|verify nosuch.barecat
+nosuch.barecat|diff nosuch.barecat
+nosuch.barecat|unpack nosuch.barecat
+nosuch.barecat|rm nosuch.barecat x
+nosuch.barecat|mv nosuch.barecat x y
+nosuch.barecat|defrag nosuch.barecat
+nosuch.barecat|upgrade nosuch.barecat
+nosuch.barecat|split --parts=2 -o out-{}.barecat nosuch.barecat
+nosuch.barecat|merge -o out.barecat nosuch.barecat
+nosuch.barecat|merge-symlink -o out.barecat nosuch.barecat
+nosuch.barecat|convert nosuch.barecat out.tar
+nosuch.barecat|pack --append nosuch.barecat dir
+nosuch: |pack nosuch/a.barecat dir
+below/nosuch|rm below/nosuch x
+./nosuch|mv ./nosuch x y
+dir|cat dir
+dir|verify dir
+dir|rm dir x
+dir|mv dir x y
+dir|defrag dir
+dir|upgrade dir
+dir|pack dir out.barecat
+dir|pack --append dir notes.txt
+dir|merge -o dir a.barecat
+dir|merge-symlink -o dir a.barecat
+notes.txt|ls notes.txt
+notes.txt|cat notes.txt
+notes.txt|unpack notes.txt
+notes.txt|verify notes.txt
+notes.txt|rm notes.txt x
+notes.txt|mv notes.txt x y
+notes.txt|defrag notes.txt
+notes.txt|upgrade notes.txt
+notes.txt|split --parts=2 -o out-{}.barecat notes.txt
+notes.txt|diff notes.txt
+notes.txt|pack notes.txt dir
+notes.txt|merge-symlink -o out.barecat notes.txt
+notes.txt|find notes.txt
+notes.txt|du notes.txt
+empty|ls empty
+a.tar|rm a.tar x
+a.tar|mv a.tar x y
+a.tar|defrag a.tar
+a.tar|upgrade a.tar
+a.tar|pack --append a.tar dir
+a.zip|merge-symlink -o out.barecat a.zip
+out.tar|pack out.tar dir
+link|rm link x
+link|pack --append link dir
+cut.barecat|rm cut.barecat x
+a.barecat|pack a.barecat dir
+a.barecat|convert a.tar a.barecat
+a.barecat|merge -o a.barecat a.tar
+a.zip|convert a.tar a.zip
+out|convert a.tar out
+p.jsonl|convert p.jsonl out.bagz
+dir|unpack a.barecat dir
+nosuch.txt|mv a.barecat nosuch.txt y
+no/such|unpack -C no/such/dir a.barecat --report=no/such/report
+no/such|verify --report=no/such/report a.barecat
+no/such|convert a.tar no/such/out.tar
+no/such|cat -T no/such a.barecat
+no/such|unpack --report=no/such/report -C out a.barecat
+nosuch|pack -T nosuch out.barecat
+--recursve|ls --recursve a.barecat
+-Z|ls -Z a.barecat
+-z|unpack -z a.barecat
+--sort|ls --sort=szie a.barecat
+--shard-size|pack --shard-size=many out.barecat dir
+--threads|cat --threads=0 a.barecat x
+--range|cat --range=x a.barecat a.txt
+--part|pack --part=4/3 out.barecat dir
+--existing|unpack --existing=perhaps a.barecat
+--from|ls --from=rar a.barecat
+--max-time|verify --max-time=soon a.barecat
+b.barecat|defrag a.barecat b.barecat
+END
+}
+
+@test "a mistake brings one line with its object, no full stop, no absolute path, and status 2" {
+    local object typed words wrong=
+    make_things
+    mistakes >list
+    [ "$(wc -l <list)" -ge 60 ]
+    for name in $(sb --list | cut -f1); do
+        [ "$(grep -c "|$name " list)" -ge 2 ] || fail "$name: has no mistakes here"
+    done
+    while IFS='|' read -r object typed; do
+        read -r -a words <<<"$typed"
+        run --separate-stderr timeout 20 "$SHARDBOX" "${words[@]}" </dev/null
+        refuse_crash "$typed"
+        [[ $status -eq 2 && -z $output && ${#stderr_lines[@]} -eq 1 && $stderr == shardbox*": "*"$object"* &&
+            $stderr != *. && $stderr != *"$PWD"* ]] || wrong+="$typed: $status: $output$stderr"$'\n'
+    done <list
+    [[ -z $wrong ]] || fail "$wrong"
+    [[ $(sb ls a.barecat | wc -l) -gt 10 && ! -e out && ! -e out.tar && ! -e out.barecat ]]
+    run_ok sb verify a.barecat
+}
