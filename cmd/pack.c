@@ -368,7 +368,9 @@ static int run(void *context, char **operands, int count)
     wrong = misuse(settings);
     if (wrong)
         return message_usage("%s", wrong);
-    if (pack_explain_archive(settings->archive, settings->inputs, settings->input_count,
+    /* Parts are called otherwise. */
+    if (!settings->part &&
+        pack_explain_archive(settings->archive, settings->inputs, settings->input_count,
                              !settings->append && !settings->force))
         return STATUS_ERROR;
     for (size_t i = 0; settings->nul && i < settings->input_count; i++) {
