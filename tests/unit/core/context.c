@@ -155,10 +155,33 @@ static void the_umask_is_taken_and_left(void)
     CHECK(umask(before) == 027);
 }
 
+static int resolved;
+
+static void count_resolved(const char *typed, const char *absolute)
+{
+    resolved += typed[0] != '/' && absolute[0] == '/';
+}
+
+static void what_a_path_was_typed_as_is_passed_on(void)
+{
+    struct sb_context context;
+    struct sb_context *none = sb_context_now;
+
+    sb_context_init(&context);
+    context.resolves = count_resolved;
+    sb_context_resolves("a", "/x/a");
+    sb_context_enter(&context);
+    sb_context_resolves("a", "/x/a");
+    sb_context_resolves("/x/a", "/x/a");
+    sb_context_enter(none);
+    CHECK(resolved == 1);
+}
+
 int main(void)
 {
     RUN(one_is_cancelled_and_the_other_not);
     RUN(in_no_context_nothing_is_limited);
     RUN(the_umask_is_taken_and_left);
+    RUN(what_a_path_was_typed_as_is_passed_on);
     return check_end();
 }
