@@ -39,7 +39,7 @@ bool convert_output_is_unknown(const struct convert_settings *settings)
     return true;
 }
 
-/* What stands between the records of a file that is called so; NULL: not known. */
+/* How the records of a file with such a name are separated; NULL: not known. */
 static const char *frame_of(const char *path)
 {
     static const struct {
@@ -84,7 +84,6 @@ bool convert_explain_input(const struct convert_settings *settings, const struct
     if (!input)
         return false;
     line = begin_line(settings, frame_of(input));
-    line_complain(&line, "%s: is no container; --frame says what stands between its records",
-                  input);
+    line_complain(&line, "%s: is no container; --frame says how its records are separated", input);
     return true;
 }

@@ -1033,7 +1033,7 @@ empty_is_refused() {
     echo '{"x":1}' >p.jsonl
     head -c 100 /dev/zero | tr '\0' x >p.tfrecord
     run_fail 2 sb convert p.jsonl p.bagz
-    stderr_is "shardbox convert: p.jsonl: is no container; --frame says what stands between its records; \
+    stderr_is "shardbox convert: p.jsonl: is no container; --frame says how its records are separated; \
 type: shardbox convert --frame=line p.jsonl p.bagz"
     run_ok sb convert --frame=line p.jsonl p.bagz
     run_ok sb cat p.bagz 0
