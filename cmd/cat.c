@@ -552,7 +552,7 @@ const struct command cat_command = {
     .exit_status = "0 all were written, 1 some are missing or damaged, 2 error",
     .notes = "Records and items are counted from 0, below zero from the end; see "
              "shardbox-records(7).",
-    .operands = OPERAND_ARCHIVE_PATHS,
+    .operands = OPERAND_ARCHIVE_ROWS,
     .settings_size = sizeof(struct settings),
     .needs_archive = true,
     .defaults = &(const struct settings){.rows = CAT_ROWS_DEFAULTS},

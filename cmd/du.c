@@ -538,7 +538,7 @@ const struct command du_command = {
                  "shardbox du --export=ncdu train.barecat | ncdu -f-"},
     .options = options,
     .exit_status = "0 all was counted, 1 in part, 2 error",
-    .operands = OPERAND_ARCHIVE_PATHS,
+    .operands = OPERAND_ARCHIVE_ROWS,
     .settings_size = sizeof(struct settings),
     .needs_archive = true,
     .defaults = &(const struct settings){.max_depth = -1, .sort = -1, .export = -1},

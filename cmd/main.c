@@ -130,6 +130,8 @@ static int dispatch(int argc, char **argv)
     }
     if (strcmp(word, "--version") == 0)
         return print_version(argv[2]);
+    if (strcmp(word, "--complete") == 0)
+        return command_run(&complete_command, argc - 1, argv + 1);
     if (strncmp(word, completions, strlen(completions)) == 0)
         return print_completions(word + strlen(completions));
     return complain_of_command(argv + 1, argc - 1);

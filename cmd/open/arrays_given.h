@@ -9,7 +9,7 @@
 /* May be given several times. */
 #define OPTION_ARRAY                                                                               \
     OPTION_CALL(0, "array", "NAME", array_is_given,                                                \
-                "only this array, column or suffix; may be repeated", OPERAND_ANY)
+                "only this array, column or suffix; may be repeated", OPERAND_ARRAY)
 
 bool array_is_given(void *settings, const char *value);
 

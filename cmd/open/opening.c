@@ -14,6 +14,10 @@
 
 #define TARGET_MAX 65536 /* bytes */
 
+const char *const opening_words[] = {
+    "archive", "tar", "cpio", "zip", "bag", "bagz", "syrah", "cache", NULL,
+};
+
 bool parse_from(void *settings, const char *value)
 {
     struct opening *opening = settings;

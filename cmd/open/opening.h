@@ -29,11 +29,11 @@ struct opening {
 };
 
 #define OPTION_FROM                                                                                \
-    OPTION_CALL(                                                                                   \
-        0, "from", "KIND", parse_from,                                                             \
-        "what it is, if its content does not show it: archive, tar, cpio, zip, bag, bagz, "        \
-        "syrah, cache",                                                                            \
-        OPERAND_ANY)
+    {                                                                                              \
+        .kind = OPTION_KIND_CALL, .name = "from", .value = "KIND", .call = parse_from,             \
+        .choices = opening_words, .help = "what it is, if its content does not show it"            \
+    }
+extern const char *const opening_words[];
 bool parse_from(void *settings, const char *value);
 
 /* Of every command that reads tars and zips. */

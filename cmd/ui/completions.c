@@ -11,10 +11,21 @@ struct completion_kinds completion_kinds(enum operand_kind kind)
         [OPERAND_NONE] = {"none", "none"},
         [OPERAND_ARCHIVE] = {"archive", "none"},
         [OPERAND_ARCHIVE_PATHS] = {"archive", "path"},
+        [OPERAND_ARCHIVE_ROWS] = {"archive", "row"},
+        [OPERAND_ARRAY] = {"array", "array"},
         [OPERAND_ARCHIVE_FILES] = {"archive", "file"},
     };
 
     return kinds[kind];
+}
+
+const char *completions_passed(size_t number)
+{
+    for (const struct option *option = complete_command.options; option->kind; option++) {
+        if (option->kind != OPTION_KIND_GROUP && number-- == 0)
+            return option->name;
+    }
+    return NULL;
 }
 
 bool completions_print(const char *shell)

@@ -18,16 +18,16 @@ static const char functions[] =
     "    esac\n"
     "}\n"
     "\n"
-    "# Sets words to the words up to the cursor, with those joined that bash split at '=' and "
-    "':'.\n"
+    "# Sets words to the given ones, with those joined that bash split at '=' and ':'.\n"
     "_shardbox_join_words() {\n"
-    "    local i last=0\n"
-    "    words=(\"${COMP_WORDS[1]}\")\n"
-    "    for ((i = 2; i <= COMP_CWORD; i++)); do\n"
-    "        case ${COMP_WORDS[i - 1]}/${COMP_WORDS[i]} in\n"
-    "        [=:]/* | */[=:]) words[last]+=${COMP_WORDS[i]} ;;\n"
-    "        *) words[++last]=${COMP_WORDS[i]} ;;\n"
+    "    local before=$1 word\n"
+    "    words=(\"$1\")\n"
+    "    for word in \"${@:2}\"; do\n"
+    "        case $before/$word in\n"
+    "        [=:]/* | */[=:]) words[${#words[@]} - 1]+=$word ;;\n"
+    "        *) words+=(\"$word\") ;;\n"
     "        esac\n"
+    "        before=$word\n"
     "    done\n"
     "}\n"
     "\n"
@@ -46,18 +46,18 @@ static const char functions[] =
     "    compopt -o filenames 2>/dev/null\n"
     "}\n"
     "\n"
-    "# Names in the archive, below the directory that was typed.\n"
-    "_shardbox_add_paths() {\n"
-    "    local directory='' found\n"
-    "    [[ $typed == */* ]] && directory=${typed%/*}/\n"
+    "# Names in the container: path, row or array. Of an option's value it may follow.\n"
+    "_shardbox_add_names() {\n"
+    "    local found what=$1\n"
+    "    if [[ ! $archive ]]; then\n"
+    "        wanted=\n"
+    "        _shardbox_join_words \"${COMP_WORDS[@]:COMP_CWORD + 1}\"\n"
+    "        _shardbox_scan \"${words[@]}\"\n"
+    "    fi\n"
     "    while IFS= read -r -d '' found; do\n"
-    "        case $found in\n"
-    "        1d?*) _shardbox_add \"$directory${found:2}/\" ;;\n"
-    "        1?*) _shardbox_add \"$directory${found:2}\" ;;\n"
-    "        esac\n"
-    "    done < <(\"$program\" find --from=archive --max-depth=1 --printf='%d%y%f\\0' -- "
-    "\"$archive\" \\\n"
-    "        ${directory:+\"$directory\"} 2>/dev/null)\n"
+    "        _shardbox_add \"$found\"\n"
+    "    done < <(\"$program\" --complete \"${passed[@]}\" -- \"$what\" \"$archive\" \"$typed\" "
+    "2>/dev/null)\n"
     "    compopt -o filenames 2>/dev/null\n"
     "    [[ ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null\n"
     "}\n"
@@ -75,28 +75,34 @@ static const char functions[] =
     "    case $1 in\n"
     "    file | archive) _shardbox_add_files -f ;;\n"
     "    directory) _shardbox_add_files -d ;;\n"
-    "    path) _shardbox_add_paths ;;\n"
+    "    path | row | array) _shardbox_add_names \"$1\" ;;\n"
     "    words:*) _shardbox_add_words \"${1#words:}\" ;;\n"
     "    esac\n"
     "}\n"
     "\n"
-    "# Goes through the words before the cursor: sets count to the number of operands, archive to "
+    "# Goes through words of the line: sets count to the number of operands, archive to "
     "the\n"
-    "# first of them, wanted to what an option's value should be, ended after a \"--\".\n"
+    "# first of them, wanted to what an option's value should be, ended after a \"--\", "
+    "passed to\n"
+    "# the options that say how the archive is read.\n"
     "_shardbox_scan() {\n"
-    "    local word i\n"
+    "    local word option='' i\n"
     "    for word in \"$@\"; do\n"
     "        if [[ $wanted ]]; then\n"
     "            wanted=\n"
+    "            _shardbox_pass \"$option\" \"$word\"\n"
     "        elif [[ $ended || $word != -?* ]]; then\n"
     "            ((count++)) || { _shardbox_unquote \"$word\" && archive=$REPLY; }\n"
     "        elif [[ $word == -- ]]; then\n"
     "            ended=1\n"
     "        elif [[ $word == --*=* ]]; then\n"
-    "            continue\n"
+    "            _shardbox_pass \"${word%%=*}\" \"${word#*=}\"\n"
     "        elif [[ $word == --* ]]; then\n"
+    "            option=$word\n"
     "            _shardbox_value \"$command\" \"$word\"\n"
+    "            [[ $wanted ]] || _shardbox_pass \"$word\" ''\n"
     "        else\n"
+    "            option=\n"
     "            for ((i = 1; i < ${#word}; i++)); do\n"
     "                _shardbox_value \"$command\" \"-${word:i:1}\"\n"
     "                [[ ! $wanted ]] || break\n"
@@ -108,9 +114,9 @@ static const char functions[] =
     "\n"
     "_shardbox() {\n"
     "    local program typed command REPLY lead='' wanted='' archive='' ended='' count=0 strip=0\n"
-    "    local words options first others\n"
+    "    local words options first others passed=()\n"
     "    COMPREPLY=()\n"
-    "    _shardbox_join_words\n"
+    "    _shardbox_join_words \"${COMP_WORDS[@]:1:COMP_CWORD}\"\n"
     "    _shardbox_unquote \"${COMP_WORDS[COMP_CWORD]}\"\n"
     "    case $REPLY in\n"
     "    [=:]) strip=0 ;;\n"
@@ -234,6 +240,22 @@ static void print_values(void)
     output_text("    esac\n}\n\n");
 }
 
+static void print_passed(void)
+{
+    const char *name;
+
+    output_text("# Keeps an option that says how the archive is read.\n"
+                "_shardbox_pass() {\n"
+                "    case $1 in\n");
+    for (size_t i = 0; (name = completions_passed(i)) != NULL; i++)
+        output_format("%s--%s", i > 0 ? " | " : "    ", name);
+    output_text(")\n"
+                "        _shardbox_unquote \"$2\"\n"
+                "        passed+=(\"$1${REPLY:+=$REPLY}\")\n"
+                "        ;;\n"
+                "    esac\n}\n\n");
+}
+
 void completions_bash(void)
 {
     output_text("# bash completion for shardbox, printed by: shardbox --completions=bash\n"
@@ -244,6 +266,7 @@ void completions_bash(void)
     output_text("'\n\n");
     print_table();
     print_values();
+    print_passed();
     output_text(functions);
     output_text("complete -F _shardbox shardbox");
     for (size_t i = 0; commands[i]; i++)

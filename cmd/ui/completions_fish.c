@@ -33,16 +33,14 @@ static const char functions[] =
     "    __fish_complete_path (commandline -ct) | string match -v -r -- '-shard-\\d{5}(\\t|$)'\n"
     "end\n"
     "\n"
-    "# Names in the archive, below the directory that was typed.\n"
-    "function __shardbox_paths\n"
+    "# Names in the container: path, row or array.\n"
+    "function __shardbox_names\n"
     "    set -l program (commandline -opc)[1]\n"
-    "    set -l archive (string replace -r -- '^~/' $HOME/ $argv[1])\n"
-    "    set -l directory (string match -r -- '^.*/' (commandline -ct | string unescape))\n"
-    "    set -l found ($program find --from=archive --max-depth=1 --printf='%d%y%f\\0' -- \\\n"
-    "        $archive $directory 2>/dev/null | string split0 |\n"
-    "        string match -r -- '^1.+$' | string replace -r -- '^(1d.*)' '$1/' |\n"
-    "        string sub -s 3)\n"
-    "    printf '%s\\n' \"$directory\"$found\n"
+    "    set -l archive (string replace -r -- '^~/' $HOME/ $argv[2])\n"
+    "    set -l typed (commandline -ct | string replace -r -- '^--[^=]*=' '' | string unescape)\n"
+    "    $program --complete (__shardbox_passed) -- $argv[1] \"$archive\" \"$typed\" 2>/dev/null "
+    "|\n"
+    "        string split0\n"
     "end\n"
     "\n"
     "function __shardbox_operands\n"
@@ -63,8 +61,8 @@ static const char functions[] =
     "            __shardbox_files\n"
     "        case directory\n"
     "            __fish_complete_directories (commandline -ct)\n"
-    "        case path\n"
-    "            __shardbox_paths $words[2]\n"
+    "        case path row\n"
+    "            __shardbox_names $kind $words[2]\n"
     "    end\n"
     "end\n"
     "\n"
@@ -128,6 +126,26 @@ static void print_values(void)
     output_text("    end\n    return 1\nend\n\n");
 }
 
+static void print_passed(void)
+{
+    const char *name;
+
+    output_text("# The options before the cursor that say how the container is read.\n"
+                "function __shardbox_passed\n"
+                "    set -l words (commandline -opc)\n"
+                "    set -l options");
+    for (size_t i = 0; (name = completions_passed(i)) != NULL; i++)
+        output_format(" --%s", name);
+    output_text(
+        "\n"
+        "    for i in (seq 2 (count $words))\n"
+        "        contains -- (string replace -r '=.*' '' -- $words[$i]) $options; or continue\n"
+        "        printf '%s\\n' $words[$i]\n"
+        "        __shardbox_takes_value cat $words[$i]; and printf '%s\\n' $words[(math $i + 1)]\n"
+        "    end\n"
+        "end\n\n");
+}
+
 static void print_value(const struct option *option)
 {
     const char *kind = completion_kinds(option->completes).first;
@@ -141,6 +159,8 @@ static void print_value(const struct option *option)
         output_text(" -r -F");
     } else if (strcmp(kind, "directory") == 0) {
         output_text(" -x -a '(__fish_complete_directories (commandline -ct))'");
+    } else if (strcmp(kind, "array") == 0) {
+        output_text(" -x -a '(__shardbox_names array (__shardbox_words)[2])'");
     } else {
         output_text(" -x");
     }
@@ -171,6 +191,7 @@ void completions_fish(void)
     print_commands();
     print_kinds();
     print_values();
+    print_passed();
     output_text(functions);
     for (size_t i = 0; commands[i]; i++)
         print_options(commands[i]);

@@ -4,32 +4,38 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char functions[] = "# zsh completion, printed by: shardbox --completions=zsh\n"
-                                "\n"
-                                "_shardbox_archives() {\n"
-                                "    _files -F '*-shard-[0-9][0-9][0-9][0-9][0-9]'\n"
-                                "}\n"
-                                "\n"
-                                "# Names in the archive, below the directory that was typed.\n"
-                                "_shardbox_paths() {\n"
-                                "    local archive=${(Q)line[1]} typed=${(Q)PREFIX} found\n"
-                                "    local -a directory directories others\n"
-                                "\n"
-                                "    [[ $typed == */* ]] && directory=(${typed%/*}/)\n"
-                                "    archive=${archive/#\\~\\//$HOME/}\n"
-                                "    for found in ${(0)\"$($program find --from=archive "
-                                "--max-depth=1 --printf='%d%y%f\\0' -- \\\n"
-                                "        $archive $directory 2>/dev/null)\"}; do\n"
-                                "        case $found in\n"
-                                "        (1d*) directories+=(${found#1d}) ;;\n"
-                                "        (1*) others+=(${found#1?}) ;;\n"
-                                "        esac\n"
-                                "    done\n"
-                                "    compset -P '*/'\n"
-                                "    compadd -q -S / -a directories\n"
-                                "    compadd -a others\n"
-                                "}\n"
-                                "\n";
+static const char functions[] =
+    "# zsh completion, printed by: shardbox --completions=zsh\n"
+    "\n"
+    "_shardbox_archives() {\n"
+    "    _files -F '*-shard-[0-9][0-9][0-9][0-9][0-9]'\n"
+    "}\n"
+    "\n"
+    "# Names in the container: path, row or array.\n"
+    "_shardbox_names() {\n"
+    "    local archive=${(Q)line[1]} typed=${(Q)PREFIX} directory= found option value\n"
+    "    local -a passed open others\n"
+    "\n"
+    "    for option in $_shardbox_passed; do\n"
+    "        (($+opt_args[$option])) || continue\n"
+    "        value=${(Q)opt_args[$option]}\n"
+    "        passed+=(\"$option${value:+\"=$value\"}\")\n"
+    "    done\n"
+    "    archive=${archive/#\\~\\//$HOME/}\n"
+    "    [[ $typed == */* ]] && directory=${typed%/*}/\n"
+    "    for found in ${(0)\"$($program --complete $passed -- $1 \"$archive\" \"$typed\" "
+    "2>/dev/null)\"}; do\n"
+    "        found=${found[$#directory + 1,-1]}\n"
+    "        case $found in\n"
+    "        (*/) open+=(${found%/}) ;;\n"
+    "        (?*) others+=($found) ;;\n"
+    "        esac\n"
+    "    done\n"
+    "    compset -P '*/'\n"
+    "    compadd -q -S / -a open\n"
+    "    compadd -a others\n"
+    "}\n"
+    "\n";
 
 /* Text within a quoted specification of _arguments, where [, ] and : have a meaning. */
 static void print_escaped(const char *text)
@@ -50,8 +56,14 @@ static void print_action(const char *kind)
     static const struct {
         const char *kind, *action;
     } actions[] = {
-        {"archive", "_shardbox_archives"}, {"path", "_shardbox_paths"}, {"file", "_files"},
-        {"directory", "_files -/"},        {"none", "_nothing"},
+        {"archive", "_shardbox_archives"},
+        /* The space keeps arguments of compadd away. */
+        {"path", " _shardbox_names path"},
+        {"row", " _shardbox_names row"},
+        {"array", " _shardbox_names array"},
+        {"file", "_files"},
+        {"directory", "_files -/"},
+        {"none", "_nothing"},
     };
 
     for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
@@ -107,6 +119,17 @@ static void print_command(const struct command *command)
     output_text("'\n        ;;\n");
 }
 
+static void print_passed(void)
+{
+    const char *name;
+
+    output_text("    # The options that say how the container is read.\n"
+                "    local -a _shardbox_passed=(");
+    for (size_t i = 0; (name = completions_passed(i)) != NULL; i++)
+        output_format("%s--%s", i > 0 ? " " : "", name);
+    output_text(")\n");
+}
+
 static void print_names(void)
 {
     output_text("    local -a commands=(\n        'help:show the options of a command'\n");
@@ -130,6 +153,7 @@ void completions_zsh(void)
         "    local curcontext=$curcontext program=${${(Q)words[1]}/#\\~\\//$HOME/} command\n"
         "    local -a line\n"
         "    typeset -A opt_args\n");
+    print_passed();
     print_names();
     output_text("    if [[ $service == shardbox-* ]]; then\n"
                 "        command=${service#shardbox-}\n"

@@ -48,7 +48,9 @@ enum operand_kind {
     OPERAND_NONE,
     OPERAND_ARCHIVE,       /* one archive */
     OPERAND_ARCHIVE_PATHS, /* an archive, then paths inside it */
+    OPERAND_ARCHIVE_ROWS,  /* likewise, but of a table its rows: ROW[/COLUMN] */
     OPERAND_ARCHIVE_FILES, /* an archive, then paths of the file system */
+    OPERAND_ARRAY,         /* a column of the container that is the first operand */
 };
 
 struct option {
@@ -59,7 +61,7 @@ struct option {
     const char *value;   /* name of the value in help ("SIZE"), NULL for flags */
     const char *implied; /* the value when it is left out ("--color"); NULL: it must be given */
     const char *help;    /* one line */
-    const char *const *choices; /* NULL-terminated, for CHOICE */
+    const char *const *choices; /* NULL-terminated, for CHOICE; of others they are only shown */
     int64_t low, high;          /* for INTEGER; `low` for RIVAL */
     bool counts_cores;          /* likewise: 0 becomes the number of them */
     bool (*call)(void *settings,

@@ -1,6 +1,9 @@
 # Completion in bash, zsh and fish: commands, options, their values, files, paths in an archive.
 
 load helper
+load cache
+
+MAKE_ARCHIVE=$(realpath -- "${MAKE_ARCHIVE:-$PROJECT/build/release/tests/bench/make_archive}")
 
 # Leaves the file `known`; its first fields are the names of the commands.
 commands() {
@@ -21,6 +24,26 @@ prepare() {
     touch tree/sub/dir/none
     sb pack --shard-size=4 arch.barecat -C tree .
     touch list.txt
+}
+
+# A tar, a zip and a gzipped tar of the tree; tables: a Syrah file, a cache, a bag and its keys.
+prepare_containers() {
+    prepare
+    tar cf set.tar -C tree .
+    gzip -k set.tar
+    sb convert -q set.tar set.zip
+    make_npy <<<'items/0/image.npy uint8 [1] 0
+items/0/label.npy int8 [1] 0'
+    for ((i = 1; i < 18; i++)); do
+        cp -r items/0 "items/$i"
+    done
+    sb convert -q items set.syrah
+    make_dicts cache
+    mkdir values keys
+    printf one >values/1 && printf two >values/2
+    printf first >keys/1 && printf 'second one' >keys/2
+    sb convert -q values set.bag
+    sb convert -q keys keys.bag
 }
 
 need() {
@@ -161,6 +184,86 @@ END
     [ ! -e ran ]
 }
 
+@test "bash: members of tars and zips, but not of what is compressed as a whole" {
+    prepare_containers
+    for set in set.tar set.zip; do
+        [ "$(in_bash shardbox cat $set '')" = $'a.txt\nsub/\nwith space/' ]
+        [ "$(in_bash shardbox unpack $set sub/)" = $'sub/dir/\nsub/file\nsub/it\'s' ]
+        [ "$(in_bash shardbox find $set ./sub/f)" = ./sub/file ]
+        [ "$(in_bash shardbox du $set 'with\ ')" = 'with space/' ]
+    done
+    [ "$(in_bash shardbox cat set.tar.gz '')" = "" ]
+    mkfifo pipe
+    [ "$(in_bash shardbox cat pipe '')" = "" ]
+    [ "$(in_bash shardbox cat - '')" = "" ]
+    [ "$(in_bash shardbox find tree '')" = "" ]
+    printf x | dd of=set.tar bs=1 seek=512 conv=notrunc status=none
+    [ "$(in_bash shardbox cat set.tar nothing)" = "" ]
+}
+
+@test "bash: rows and columns of tables" {
+    prepare_containers
+    [ "$(in_bash shardbox cat set.syrah 1 | head -n 3)" = $'1/\n10/\n11/' ]
+    [ "$(in_bash shardbox cat set.syrah '' | wc -l)" = 18 ]
+    [ "$(in_bash shardbox cat set.syrah 17/)" = $'17/image\n17/label' ]
+    [ "$(in_bash shardbox ls set.syrah 17/l)" = 17/label ]
+    [ "$(in_bash shardbox ls set.syrah 18/)" = "" ]
+    [ "$(in_bash shardbox ls set.syrah 99999999999999999999/)" = "" ]
+    [ "$(in_bash shardbox find set.syrah 00000017/)" = $'00000017/image.npy\n00000017/label.npy' ]
+    [ "$(in_bash shardbox du set.syrah --array '')" = $'image\nlabel' ]
+    [ "$(in_bash shardbox cat set.syrah --array = i)" = image ]
+    [ "$(in_bash shardbox convert set.syrah --array = i)" = image ]
+    [ "$(in_bash shardbox cat cache '')" = $'k/2\nk:0\nk:1' ]
+    [ "$(in_bash shardbox cat cache k : 0)" = 0 ]
+    [ "$(in_bash shardbox cat cache k/2/e)" = k/2/emb ]
+    [ "$(in_bash shardbox ls cache --array = m)" = $'mask\nmeta' ]
+    [ "$(in_bash shardbox cat --keys = keys.bag set.bag '')" = $'first\nsecond one' ]
+    [ "$(in_bash shardbox cat --keys keys.bag set.bag se)" = 'second one' ]
+    [ "$(in_bash shardbox cat set.bag '')" = "" ]
+    [ "$(in_bash shardbox cat arch.barecat --array '')" = "" ]
+}
+
+@test "bash: the container may follow the option, and options say how it is read" {
+    prepare_containers
+    cat >line.bash <<'END'
+source "$1/completions/shardbox.bash"
+COMP_WORDS=(shardbox cat --from = syrah --array '' renamed) COMP_CWORD=6
+_shardbox
+printf '%s\n' "${COMPREPLY[@]}"
+END
+    mv set.syrah renamed
+    [ "$(bash line.bash "$PROJECT")" = $'image\nlabel' ]
+    mv set.zip zipped.tar
+    [ "$(in_bash shardbox cat --from zip zipped.tar s)" = sub/ ]
+    [ "$(in_bash shardbox cat --from = tar zipped.tar s)" = "" ]
+}
+
+@test "bash: samples, by their numbers and suffixes" {
+    prepare
+    mkdir set
+    touch set/1.jpg set/1.json set/2.jpg set/2.json
+    sb pack set.barecat -C set .
+    [ "$(in_bash shardbox ls --samples set.barecat 1/)" = $'1/jpg\n1/json' ]
+    [ "$(in_bash shardbox cat --samples set.barecat --array = js)" = json ]
+}
+
+@test "bash: kinds of containers, and other words that are a choice" {
+    prepare
+    [ "$(in_bash shardbox cat --from = ta)" = tar ]
+    [ "$(in_bash shardbox ls --from '')" = "$(printf '%s\n' archive bag bagz cache cpio syrah tar zip)" ]
+    [ "$(in_bash shardbox convert --to = tar.z)" = tar.zst ]
+    [ "$(in_bash shardbox ls --sort = '')" = $'address\nname\nsize\ntime' ]
+}
+
+@test "of very many names the first thousand are offered, and those that fit what was typed" {
+    prepare
+    "$MAKE_ARCHIVE" -d 0 -p 100000 flat.barecat 100000 >/dev/null
+    [ "$(in_bash shardbox cat flat.barecat '' | wc -l)" = 1000 ]
+    name=$("$MAKE_ARCHIVE" -d 0 -p 100000 --list 77777)
+    [ "$(in_bash shardbox cat flat.barecat "${name:0:8}")" = "$name" ]
+    [ "$(in_bash shardbox cat flat.barecat "$name")" = "$name" ]
+}
+
 @test "fish: commands, options and values" {
     need fish
     prepare
@@ -190,6 +293,19 @@ END
     [ "$(in_fish 'shardbox upgrade arch.barecat ')" = "" ]
 }
 
+@test "fish: rows and columns of tables, members of tars" {
+    need fish
+    prepare_containers
+    [ "$(in_fish 'shardbox cat set.syrah 17/')" = $'17/image\n17/label' ]
+    [ "$(in_fish 'shardbox cat set.syrah --array=')" = $'--array=image\n--array=label' ]
+    [ "$(in_fish 'shardbox cat set.syrah --array l')" = label ]
+    [ "$(in_fish 'shardbox cat cache k:')" = $'k:0\nk:1' ]
+    [ "$(in_fish 'shardbox cat --keys keys.bag set.bag ')" = $'first\nsecond one' ]
+    [ "$(in_fish 'shardbox cat --keys=keys.bag set.bag f')" = first ]
+    [ "$(in_fish 'shardbox cat set.tar sub/f')" = sub/file ]
+    [ "$(in_fish 'shardbox cat --from ta')" = tar ]
+}
+
 @test "zsh: commands, options and values" {
     need zsh
     prepare
@@ -209,4 +325,15 @@ END
     [ "$(in_zsh 'shardbox cat arch.barecat sub/')" = $'sub/dir\nsub/file\nsub/it\\\'s' ]
     [ "$(in_zsh 'shardbox cat -j 2 arch.barecat with\ space/')" = 'with\ space/a\ b' ]
     [ "$(in_zsh 'shardbox-cat arch.barecat s' | tail -1)" = sub ]
+}
+
+@test "zsh: rows and columns of tables, members of tars" {
+    need zsh
+    prepare_containers
+    [ "$(in_zsh 'shardbox cat set.syrah 17/')" = $'17/image\n17/label' ]
+    [ "$(in_zsh 'shardbox cat set.syrah --array=')" = $'--array=image\n--array=label' ]
+    [ "$(in_zsh 'shardbox cat cache k:')" = $'k:0\nk:1' ]
+    [ "$(in_zsh 'shardbox cat --keys=keys.bag set.bag ')" = $'first\nsecond\\ one' ]
+    [ "$(in_zsh 'shardbox cat set.tar sub/f')" = sub/file ]
+    [ "$(in_zsh 'shardbox cat --from=ta')" = --from=tar ]
 }
