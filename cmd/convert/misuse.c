@@ -187,6 +187,28 @@ static const char *misused_arrays(const struct convert_settings *settings)
     return NULL;
 }
 
+static bool any_can(const struct convert_settings *settings, unsigned abilities)
+{
+    for (size_t i = 0; i < settings->input_count; i++) {
+        if (sb_store_abilities(settings->inputs[i], settings->input_type) & abilities)
+            return true;
+    }
+    return false;
+}
+
+static const char *misused_samples(const struct convert_settings *settings)
+{
+    if (!settings->samples)
+        return NULL;
+    if (settings->wrap || settings->from_extents)
+        return "--samples writes files in another order: it is not for --wrap and --from=extents";
+    if (settings->checkpoint || settings->resume)
+        return "--samples excludes --checkpoint and --resume";
+    if (output_takes(settings) & SB_TO_ARRAYS || any_can(settings, SB_CAN_NUMBERS | SB_CAN_KEYS))
+        return "--samples is for files, not for bags, Syrah files and caches; a bag can be OUTPUT";
+    return NULL;
+}
+
 static const char *misused_part(const struct convert_settings *settings)
 {
     bool to_bag = output_takes(settings) & SB_TO_RECORDS;
@@ -231,8 +253,9 @@ static const char *misused_for_records(const struct convert_settings *settings)
 const char *misuse_of_convert(const struct convert_settings *settings)
 {
     static const char *(*const checks[])(const struct convert_settings *settings) = {
-        misused_operands, misused_for_output, misused_checkpoints, misused_part,    misused_arrays,
-        misused_array,    misused_extents,    misused_for_records, misused_options,
+        misused_operands,    misused_for_output, misused_checkpoints, misused_part,
+        misused_arrays,      misused_array,      misused_samples,     misused_extents,
+        misused_for_records, misused_options,
     };
     const char *wrong = NULL;
 

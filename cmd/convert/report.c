@@ -25,6 +25,7 @@ enum sb_code report_open(struct report *report, const char *path, struct sb_conv
         return err->code;
     wanted->notify = &report->notify;
     wanted->lost = report_lost;
+    report->samples = wanted->samples;
     wanted->transfer.progress = message_progress_call;
     wanted->transfer.context = report;
     return SB_OK;
@@ -104,8 +105,8 @@ static void summarize(const struct report *report, unsigned properties, const ch
     if (code)
         output_check(ENOMEM);
     if (list.size > 0)
-        say("%s: %s are not held by %s %s%s; %s", output, list.data,
-            strchr("aeiou", *kind) ? "an" : "a", kind,
+        say("%s: %s are not held by %s %s%s%s; %s", output, list.data,
+            strchr("aeiou", *kind) ? "an" : "a", kind, report->samples ? " after --samples" : "",
             strcmp(kind, "bag") == 0          ? ", nor are modes, times and, without --keys, names"
             : strcmp(kind, "Syrah file") == 0 ? ", nor are modes and times"
                                               : "",

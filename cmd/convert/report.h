@@ -15,6 +15,7 @@
 
 struct report {
     int64_t lost[REPORT_PROPERTIES]; /* members, by the number of the SB_KEEPS_ bit */
+    bool samples; /* the output was made by --samples, which loses what it might hold */
     struct sb_notify notify;
     struct report_file out;
 };

@@ -34,6 +34,7 @@ struct convert_settings {
     bool force;
     bool resume;
     bool wrap;
+    bool samples;
     bool decompress;
     bool decompress_all; /* then decompress is set too */
     struct owner_options owners;

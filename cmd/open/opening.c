@@ -124,7 +124,7 @@ enum sb_code open_table(struct sb_store *store, struct sb_table **out, bool samp
         return sb_store_table(store, out, err);
     return catalog_whole(store, &archive, opening, err)
                ? err->code
-               : sb_table_of_samples(out, archive, ".", err);
+               : sb_table_of_samples(out, archive, false, ".", err);
 }
 
 enum sb_code need_shards(const struct sb_archive *archive, const char *what, struct sb_error *err)

@@ -16,6 +16,9 @@
 #define TARGET_MAX     65536 /* the longest target of a link, in bytes */
 #define PROGRESS_EVERY 1024  /* members between two reports */
 
+/* Properties that a row holds, or the bytes. */
+#define HELD (unsigned)(SB_KEEPS_OWNER | SB_KEEPS_NANOSECONDS | SB_KEEPS_SPARSE)
+
 #define SHARD_COLUMN 2 /* parameter of the INSERT into files */
 
 struct catalog {
@@ -195,6 +198,8 @@ static enum sb_code take(struct catalog *catalog, struct sb_member *member, stru
         sb_report(options->notify, SB_WARNING, "special", name, "left out: a %s", member->special);
         return SB_OK;
     }
+    if (options->lost && member->has & ~HELD)
+        options->lost(options->context, name, member->has & ~HELD);
     settle_metadata(entry);
     if (entry->type == SB_DIR)
         return sb_tally_dir(catalog->tally, entry, err);

@@ -31,6 +31,10 @@ struct sb_catalog_options {
     bool metadata; /* only with `wanted`: read modes, owners and times too, which the faster walk
                       leaves out */
 
+    /* Optional, called for each member with properties (bits of SB_KEEPS_) that rows cannot hold.
+     */
+    void (*lost)(void *context, const char *name, unsigned properties);
+
     /* Optional, called during the walk: bytes read of the input, its size (0: not known), and
      * members. */
     void (*progress)(void *context, int64_t done, int64_t total, int64_t members);

@@ -331,3 +331,120 @@ json 3'
     run_fail 2 timeout -k 1 60 "$SHARDBOX" cat --samples --forever set.barecat 0/txt
     [[ $(sb cat --samples --forever --array=txt --frame=line set.barecat | head -n 3 | wc -l) == 3 ]]
 }
+
+# in_order CONTAINER: its files in their order, in a line.
+in_order() {
+    sb cat --frame=tar "$1" | tar tf - | paste -sd ' '
+}
+
+@test "convert --samples: files of a sample become neighbours, in the order of their first ones" {
+    make_few
+    tar cf torn.tar -C w 3.jpg 1.json README 1.jpg 2.jpg README.md 3.json 2.json 1.more/x sub/1.jpg
+    sb convert -q torn.tar torn.barecat
+    (cd w && zip -q0 ../torn.zip 3.jpg 1.json README 1.jpg 2.jpg README.md 3.json 2.json 1.more/x sub/1.jpg)
+    for input in torn.tar torn.barecat torn.zip; do
+        for to in out.tar out.zip out.barecat out.tar.gz; do
+            run_ok sb convert -q --force --samples $input $to
+            output_is ''
+            [[ $(in_order $to) == '3.jpg 3.json 1.jpg 1.json README 2.jpg 2.json README.md 1.more/x sub/1.jpg' ]] ||
+                fail "$input to $to: $(in_order $to)"
+        done
+        run_ok sb convert -q --samples $input out/
+        rm -rf expected && mkdir expected && tar xf torn.tar -C expected
+        diff -r expected out && rm -r out
+    done
+    run_ok sb convert -q --force --samples --keys=k.bag torn.tar out.bag
+    [[ $(sb cat k.bag | paste -sd ' ') == '3.jpg 3.json 1.jpg 1.json '* || $(sb cat k.bag) == '3.jpg3.json1.jpg1.json'* ]] ||
+        fail "$(sb cat k.bag)"
+}
+
+@test "convert --samples: of a stream and a directory neighbours are a sample, and what is late is left out" {
+    make_few
+    run_ok sb convert -q --samples <(cat t.tar) out.tar
+    [[ $(in_order out.tar) == "$(in_order t.tar)" ]]
+    run_ok sb convert -q --force --samples w out.tar
+    [[ $(tar tf out.tar | grep '[.]j' | paste -sd ' ') == '1.jpg 1.json 2.jpg 2.json 3.jpg 3.json sub/1.jpg' ]]
+    tar czf torn.tar.gz -C w 3.jpg 1.json 3.json 1.jpg 2.jpg
+    run_fail 1 sb convert -q --force --samples torn.tar.gz out.tar
+    stderr_is 'shardbox convert: 3.json: is of sample 0, which others came after; left out
+shardbox convert: out.tar: done in part; problems, named above: 1'
+    [[ $(tar tf out.tar | paste -sd ' ') == '3.jpg 1.json 1.jpg 2.jpg' ]]
+    run_fail 2 sb convert -q --force --samples --strict torn.tar.gz strict.tar
+    [[ ! -e strict.tar ]]
+    run_ok sb convert -q --force --samples --exclude='*.json' torn.tar.gz out.tar
+}
+
+@test "convert --samples: samples of one name in several inputs are no neighbours, and that is told" {
+    make_few
+    tar cf a.tar -C w 1.jpg 2.jpg 2.json
+    tar cf b.tar -C w 1.json 3.jpg 3.json
+    run_fail 1 sb convert -q --samples a.tar b.tar out.tar
+    stderr_has '1.json: is of sample 0, which others came after; left out'
+    [[ $(tar tf out.tar | paste -sd ' ') == '1.jpg 2.jpg 2.json 3.jpg 3.json' ]]
+}
+
+@test "convert --samples --part: each sample is whole and in one part, of a container and a stream" {
+    make_samples 50
+    sb convert -q set.tar set.barecat
+    for input in set.tar set.barecat pipe; do
+        for parts in 1 2 7; do
+            rm -rf out && mkdir out
+            for ((share = 1; share <= parts; share++)); do
+                [[ $input != pipe ]] || exec {pipe}< <(tar c --sort=name -C tree a.b README)
+                run_ok sb convert -q --samples --part=$share/$parts "${input/#pipe//dev/fd/$pipe}" "out/p$share.tar"
+            done
+            are_whole out/*.tar
+        done
+    done
+    run_fail 2 sb convert -q --part=1/2 set.tar out.tar
+    stderr_has 'a single INPUT that is no bag'
+}
+
+@test "convert --samples: links go with their sample, directories come last, with their times" {
+    mkdir -p w/d w/none
+    echo 1 >w/d/1.jpg
+    echo 2 >w/d/2.jpg
+    ln -s 2.jpg w/d/1.link
+    ln -s nowhere w/d/alone.link
+    ln w/d/1.jpg w/d/2.hard
+    touch -d 2020-01-01 w/d w/none
+    tar cf t.tar --no-recursion -C w d/1.jpg d/2.jpg d/1.link d/alone.link d/2.hard none d
+    sb convert -q t.tar a.barecat
+    run_ok sb convert -q --samples a.barecat out.tar
+    [[ $(tar tf out.tar | paste -sd ' ') == 'd/1.jpg d/1.link d/2.hard d/2.jpg d/alone.link d/ none/' ]] ||
+        fail "$(tar tf out.tar | paste -sd ' ')"
+    mkdir out && tar xf out.tar -C out
+    [[ $(stat -c %Y out/d) == $(stat -c %Y w/d) ]]
+    diff -r --no-dereference w out
+}
+
+@test "convert --samples says what an index over a tar does not hold" {
+    mkdir w
+    echo 1 >w/1.jpg
+    ln w/1.jpg w/1.png
+    tar cf t.tar -C w 1.jpg 1.png
+    run_ok sb convert --samples t.tar out.tar
+    stderr_is 'shardbox convert: out.tar: hard links of 1 member are not held by a tar after --samples; --report=FILE lists them'
+    mkdir out && tar xf out.tar -C out
+    diff -r w out
+    run_fail 2 sb convert -q --samples --strict t.tar strict.tar
+    stderr_has 'which strict.tar does not hold after --samples'
+    [[ ! -e strict.tar ]]
+}
+
+@test "convert --samples: what it is not for" {
+    make_few
+    printf 'x\n' | sb convert -q --frame=line - l.bag
+    run_fail 2 sb convert --samples l.bag out.tar
+    stderr_has '--samples is for files, not for bags, Syrah files and caches'
+    run_fail 2 sb convert --samples --wrap t.tar out.barecat
+    stderr_has '--samples writes files in another order'
+    run_fail 2 sb convert --samples --checkpoint=1M t.tar out.barecat
+    stderr_has '--samples excludes --checkpoint and --resume'
+    truncate -s 1M sparse.bin && tar cSf s.tar sparse.bin
+    run_fail 2 sb convert --samples s.tar out.tar
+    stderr_has 'can only be read in sequence, without --samples'
+    head -c 700 t.tar >cut.tar
+    run_fail 2 sb convert --samples cut.tar new.tar
+    [[ ! -e new.tar ]]
+}

@@ -24,3 +24,12 @@ samples() {
     run_ok sb split -q --samples --ratio=train=0.7,val=0.3 -o '{}.tar' set.tar
     samples whole set.tar train.tar val.tar
 }
+
+@test "what is converted by --samples has the files of each next to each other, as WebDataset needs them" {
+    samples tar set.tar 500
+    run_ok sb convert -q --samples set.tar out.tar
+    samples neighbours set.tar out.tar
+    run_ok sb convert -q set.tar set.barecat
+    run_ok sb convert -q --force --samples set.barecat out.tar
+    samples neighbours set.tar out.tar
+}

@@ -1,5 +1,6 @@
 """names: 10,000 names that are hard to group; check NAMES OURS: are they grouped as WebDataset does?
-tar FILE N: N samples of three files each; whole ALL PART...: each sample of ALL is whole in a PART."""
+tar FILE N: N samples of three files each; whole ALL PART...: each sample of ALL is whole in a PART;
+neighbours ALL TAR: TAR has all samples of ALL, and each comes once, as it is read in sequence."""
 
 import io
 import random
@@ -65,5 +66,12 @@ def whole(all_of_them, *parts):
     assert all(len(fields) == 3 for fields in found.values())
 
 
+def neighbours(all_of_them, tar):
+    with open(tar, "rb") as stream:
+        samples = list(group_by_keys(tar_file_expander([{"stream": stream, "url": tar}])))
+    assert len(samples) == len({sample["__key__"] for sample in samples})
+    whole(all_of_them, tar)
+
+
 if __name__ == "__main__":
-    {"names": names, "check": check, "tar": make_tar, "whole": whole}[sys.argv[1]](*sys.argv[2:])
+    {"names": names, "check": check, "tar": make_tar, "whole": whole, "neighbours": neighbours}[sys.argv[1]](*sys.argv[2:])

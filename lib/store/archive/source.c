@@ -12,6 +12,9 @@
 #include "core/name.h"
 #include "core/number.h"
 #include "core/time.h"
+#include "store/facts.h"
+#include "store/samples/samples.h"
+#include "store/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +32,14 @@ enum stage {
     STAGE_DIRS,
     STAGE_FILES,
     STAGE_TREE,
+    STAGE_SAMPLES,
     STAGE_SELECTION,
     STAGE_OVER,
 };
 
 static const enum stage by_address[] = {STAGE_ROOT, STAGE_DIRS, STAGE_FILES, STAGE_OVER};
 static const enum stage depth_first[] = {STAGE_ROOT, STAGE_TREE, STAGE_OVER};
+static const enum stage by_sample[] = {STAGE_SAMPLES, STAGE_ROOT, STAGE_DIRS, STAGE_OVER};
 static const enum stage selection[] = {STAGE_SELECTION, STAGE_OVER};
 
 struct archive_source {
@@ -48,6 +53,9 @@ struct archive_source {
     struct sb_cursor *cursor;
     struct sb_depth_first *walk;
     struct sb_select *select;
+    struct sb_table *samples;
+    int64_t sample, sample_end; /* the next one, and the end of the share */
+    uint32_t file, file_count;  /* of the sample before it: the next one */
     struct sb_owner_names owners;
 };
 
@@ -88,6 +96,7 @@ static void free_source(struct sb_source *base)
     sb_cursor_free(source->cursor);
     sb_depth_first_free(source->walk);
     sb_select_free(source->select);
+    sb_table_free(source->samples);
     sb_owner_names_release(&source->owners);
     sb_content_free(source->content);
     sb_shards_free(source->shards);
@@ -135,6 +144,60 @@ static enum sb_code next_of_tree(struct archive_source *source, struct sb_entry 
     return code ? code : sb_depth_first_next(source->walk, entry, err);
 }
 
+static enum sb_code open_samples(struct archive_source *source, struct sb_error *err)
+{
+    const struct sb_sample_order *order = source->options.samples;
+    int64_t count;
+    enum sb_code code =
+        sb_table_of_samples(&source->samples, source->archive, true, order->beside, err);
+
+    if (!code)
+        code = source->samples->ops->count(source->samples, &count, err);
+    if (code)
+        return code;
+    sb_share_run(order->share, count, &source->sample, &source->sample_end);
+    source->sample_end += source->sample;
+    return SB_OK;
+}
+
+static enum sb_code turn_to_sample(struct archive_source *source, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    while (!code && source->file == source->file_count) {
+        if (source->sample == source->sample_end)
+            return SB_END;
+        source->file = 0;
+        code = sb_table_columns(source->samples, source->sample++, &source->file_count, err);
+    }
+    return code;
+}
+
+/* One that is gone meanwhile is passed over, as in any walk. */
+static enum sb_code next_of_samples(struct archive_source *source, struct sb_entry *entry,
+                                    struct sb_error *err)
+{
+    struct sb_table *table;
+    struct sb_facts file;
+    enum sb_code code = source->samples ? SB_OK : open_samples(source, err);
+
+    for (table = source->samples; !code;) {
+        code = turn_to_sample(source, err);
+        if (!code)
+            code = table->ops->describe(table, source->sample - 1, source->file++, &file, err);
+        if (code)
+            break;
+        code = sb_archive_lookup(source->archive, file.member.text, file.member.size, entry, err);
+        entry->path = file.member.text;
+        entry->path_size = file.member.size;
+        if (!code && entry->type != SB_DIR)
+            break;
+        if (code == SB_NOENT)
+            code = SB_OK;
+    }
+    return code;
+}
+
 /* The next entry of this stage, SB_END after its last. */
 static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry *entry,
                                   struct sb_error *err)
@@ -158,6 +221,8 @@ static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry
         return code ? code : sb_cursor_next(source->cursor, entry, err);
     case STAGE_TREE:
         return next_of_tree(source, entry, err);
+    case STAGE_SAMPLES:
+        return next_of_samples(source, entry, err);
     case STAGE_SELECTION:
         return sb_select_next(source->select, entry, err);
     case STAGE_OVER:
@@ -501,7 +566,9 @@ static enum sb_code choose_walk(struct archive_source *source, struct sb_error *
 {
     enum sb_code code;
 
-    source->stage = source->options.depth_first ? depth_first : by_address;
+    source->stage = source->options.samples       ? by_sample
+                    : source->options.depth_first ? depth_first
+                                                  : by_address;
     if (source->options.path_count == 0)
         return SB_OK;
     code = sb_select_new(&source->select, source->archive, source->options.paths,

@@ -5,7 +5,14 @@
 #define SB_STORE_ARCHIVE_SOURCE_H
 
 #include "archive/archive.h"
+#include "core/share.h"
 #include "store/source.h"
+
+/* By samples (store/samples/samples.h), in the order of their first files: those of a share. */
+struct sb_sample_order {
+    struct sb_share share;
+    const char *beside; /* see sb_temp_directory */
+};
 
 /* The archive is of the caller, open as long. */
 struct sb_archive_source_options {
@@ -15,6 +22,8 @@ struct sb_archive_source_options {
     bool depth_first; /* everything comes as depth_first.h has it, instead of directories first
                          and then files by address. Directories about which nothing is known but
                          that they hold something do not come. */
+    const struct sb_sample_order *samples; /* the files of a sample are neighbours, directories come
+                                              last; kept */
     bool no_check;
     const struct sb_notify *notify;
 };

@@ -24,6 +24,7 @@ struct sample_column {
 struct samples {
     struct sb_table base;
     struct sb_archive *archive;
+    bool everything;
     sqlite3 *db;
     sqlite3_stmt *add, *find;
     int64_t count;
@@ -179,7 +180,7 @@ static enum sb_code look_through(struct samples *samples, struct sb_error *err)
     while (!code && !(code = sb_cursor_next(cursor, &entry, err))) {
         size_t size = sb_sample_name_size(entry.path, entry.path_size);
 
-        if (entry.type != SB_FILE || entry.defect)
+        if (!samples->everything && (entry.type != SB_FILE || entry.defect))
             continue;
         code = number_file(samples, &entry, size, err);
         if (!code && count_file(samples, entry.path + size, entry.path_size - size, entry.size))
@@ -407,7 +408,7 @@ static const struct sb_listing listing = {
                                          SB_FACT_END},
 };
 
-enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archive,
+enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archive, bool everything,
                                  const char *beside, struct sb_error *err)
 {
     static const struct sb_table_ops ops = {.free = free_table,
@@ -435,6 +436,7 @@ enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archi
                                       .varied = true,
                                       .listing = &listing};
     samples->archive = archive;
+    samples->everything = everything;
     samples->looked_at = -1;
     code = SB_TABLES(&samples->db, beside, err,
                      "CREATE TABLE samples (number INTEGER PRIMARY KEY, name BLOB UNIQUE); BEGIN",

@@ -30,9 +30,10 @@ size_t sb_sample_name_size(const char *path, size_t size);
  * files lie. Goes through all files first. Their names are kept in a private temporary database,
  * whose memory is bounded (beside: see sb_temp_directory); files are looked up in the archive,
  * which stays as long. The table says which cells there are, and how they are called: bytes are for
- * those who read the archive. SB_INTERRUPT.
+ * those who read the archive. `everything`: links, and rows that cannot be used, count as files do,
+ * so that every row but those of directories is of a sample. SB_INTERRUPT.
  */
-enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archive,
+enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archive, bool everything,
                                  const char *beside, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -13,6 +13,7 @@
 #include "task/convert/output.h"
 #include "task/convert/part.h"
 #include "task/convert/paths.h"
+#include "task/convert/samples.h"
 #include "task/convert/train.h"
 #include "task/convert/wrap.h"
 #include "task/transfer/taken.h"
@@ -30,9 +31,11 @@ struct convert {
     struct sb_convert_output output;
     struct sb_convert_part part;
     struct sb_record_names *names;
-    bool streamed;        /* an input was a stream */
-    int64_t first_record; /* number of the next input's first record */
-    bool said_front;      /* reported for an earlier source */
+    struct sb_neighbours neighbours;     /* options->samples */
+    struct sb_sample_order sample_order; /* likewise */
+    bool streamed;                       /* an input was a stream */
+    int64_t first_record;                /* number of the next input's first record */
+    bool said_front;                     /* reported for an earlier source */
     bool said_encoding;
 };
 
@@ -174,9 +177,10 @@ static void lose(void *context, const char *name, unsigned lost)
     if (options->lost)
         options->lost(options->transfer.context, name, lost);
     if (options->transfer.strict)
-        sb_report(&convert->notify, SB_PROBLEM, "lost", name, "has %s, which %s does not hold",
+        sb_report(&convert->notify, SB_PROBLEM, "lost", name, "has %s, which %s does not hold%s",
                   sb_property_text(lost & -lost),
-                  convert->output.sink ? convert->output.sink->name : options->output);
+                  convert->output.sink ? convert->output.sink->name : options->output,
+                  options->samples ? " after --samples" : "");
 }
 
 static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
@@ -239,6 +243,25 @@ static enum sb_code wrap_files(struct convert *convert, struct sb_store *store, 
     return sb_wrap_files(&wrap, store, convert->first_record, records, err);
 }
 
+/* SB_OK and NULL: neighbours decide. Across several inputs, they are to be the same samples. */
+static enum sb_code open_samples(struct convert *convert, struct sb_store *store,
+                                 struct sb_source **out, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    bool alone = options->input_count == 1;
+    const struct sb_catalog_options catalog = {
+        .notify = &convert->notify, .lost = lose, .context = convert};
+    enum sb_code code;
+
+    convert->sample_order.beside = options->output;
+    if (alone)
+        convert->sample_order.share = options->share;
+    code = sb_convert_open_samples(out, store, options, &convert->sample_order, &catalog, err);
+    convert->transfer.neighbours = *out && alone ? NULL : &convert->neighbours;
+    convert->transfer.sample_share = convert->sample_order.share;
+    return code;
+}
+
 static enum sb_code convert_opened(struct convert *convert, struct sb_store *store, size_t number,
                                    int64_t *records, struct sb_error *err)
 {
@@ -259,10 +282,12 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_store *sto
                        sb_store_name(store));
     if (options->wrap)
         code = sb_wrap_input(convert->output.sink, store, err);
-    if (!code)
+    if (!code && options->samples)
+        code = open_samples(convert, store, &source, err);
+    convert->transfer.stored_names = source || sb_store_archive(store);
+    if (!code && !source)
         code = sb_convert_open_source(&source, store, &cut, convert->names, &convert->notify, err);
     if (!code) {
-        convert->transfer.stored_names = sb_store_archive(store) != NULL;
         convert->result->begun = true;
         code = transfer(convert, source, number, sb_store_can(store, SB_CAN_RESUME), err);
         *records = source->records;
@@ -522,6 +547,8 @@ static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error 
     if (looks_up)
         code = sb_seen_new(&seen, convert->transfer.beside, err);
     convert->transfer.seen = seen;
+    if (!code && convert->options->samples)
+        code = sb_neighbours_begin(&convert->neighbours, convert->options->output, err);
     if (!code && (convert->transfer.strip > 0 || convert->transfer.recode.decompress))
         code = sb_taken_new(&convert->transfer.taken, convert->transfer.beside, err);
     if (!code)
@@ -530,6 +557,7 @@ static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error 
         convert->result->kept_stored = sb_taken_kept(convert->transfer.taken);
     sb_taken_free(convert->transfer.taken);
     convert->transfer.taken = NULL;
+    sb_neighbours_end(&convert->neighbours);
     sb_seen_free(seen);
     return code;
 }

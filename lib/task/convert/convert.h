@@ -49,7 +49,8 @@ struct sb_convert_options {
     /* Instead of inputs, an open archive, or an object that acts as one; the caller owns it. */
     struct sb_archive *archive;
 
-    /* Only a part of them; see convert/part.h. Not with archive, wrap, merge, or records.train. */
+    /* Only a part of them, with `samples` of the samples of a single one; see convert/part.h. Not
+     * with archive, wrap, merge, or records.train. */
     struct sb_share share;
 
     const char *output;          /* "-" is standard output */
@@ -62,7 +63,9 @@ struct sb_convert_options {
      * sb_convert sets the rest.
      */
     struct sb_transfer_options transfer;
-    bool no_check;    /* checksums of inputs are not checked */
+    bool samples;  /* members of one sample become neighbours; see convert/samples.h. Not with wrap,
+                      merge or checkpoints */
+    bool no_check; /* checksums of inputs are not checked */
     int64_t max_size; /* limit on the bytes from each input; 0: none */
 
     /* An output archive. */

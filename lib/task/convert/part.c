@@ -92,6 +92,8 @@ enum sb_code sb_convert_part_plan(struct sb_convert_part *out,
                                     .numbers = SB_LIMIT_SPOOL(options->output)};
     if (options->share.count == 0)
         return SB_OK;
+    if (options->samples && options->input_count == 1)
+        return SB_OK;
     if (have_records(options))
         return cut_records(out, options, notify, err);
     if (options->input_count == 1)

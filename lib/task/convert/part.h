@@ -4,7 +4,8 @@
  * If all inputs are bags in files, or Syrah files, they are divided by records, or items, as if
  * they were one: a part is a run of the selected ones. Other inputs are divided as whole inputs; an
  * input of another part is opened only if its records must be counted for the numbers of later
- * ones.
+ * ones. A single input that is converted by samples is divided by these as it is read, and is in
+ * each part.
  */
 #ifndef SB_TASK_CONVERT_PART_H
 #define SB_TASK_CONVERT_PART_H

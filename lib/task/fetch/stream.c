@@ -7,8 +7,8 @@
 #include "store/naming.h"
 #include "store/samples/samples.h"
 #include "task/fetch/frames.h"
+#include "task/transfer/neighbours.h"
 #include "task/transfer/recode.h"
-#include "task/transfer/seen.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -24,12 +24,10 @@ struct fetch_stream {
     bool by_name;         /* else all files, or these of them: */
     const struct sb_share *share;
     const struct sb_fetch_samples *samples;
-    int64_t number;       /* of the next file, or sample */
-    int64_t chosen;       /* samples that slices have chosen */
-    bool wants;           /* the current sample is chosen */
-    struct sb_buf stem;   /* of the current sample */
-    struct sb_seen *seen; /* the samples so far */
-    bool *met;            /* for each of samples->columns: a file of it was found */
+    struct sb_neighbours neighbours; /* those whose mark is set are wanted */
+    int64_t number;                  /* of the next file */
+    int64_t chosen;                  /* samples that slices have chosen */
+    bool *met;                       /* for each of samples->columns: a file of it was found */
     bool decompress;
     bool decompress_all;
     struct sb_fetch_frames frames;
@@ -243,25 +241,6 @@ static bool is_chosen(const struct sb_fetch_samples *samples, int64_t number)
     return chosen;
 }
 
-/* The first file of a sample decides its number, and whether it is chosen. */
-static enum sb_code turn_to_sample(struct fetch_stream *fetch, const char *name, size_t stem,
-                                   int64_t *number, bool *wanted, struct sb_error *err)
-{
-    bool chosen = is_chosen(fetch->samples, fetch->number);
-    int64_t place = fetch->number * 2 + (chosen && sb_share_has(*fetch->share, fetch->chosen));
-
-    if (sb_seen_add_from(fetch->seen, name, stem, place, &place, err))
-        return err->code;
-    *number = place / 2;
-    *wanted = place % 2;
-    if (*number < fetch->number)
-        return SB_OK;
-    fetch->number++;
-    fetch->chosen += chosen;
-    fetch->wants = *wanted;
-    return sb_buf_set(&fetch->stem, name, stem) ? sb_fail_memory(err) : SB_OK;
-}
-
 static bool wants_column(struct fetch_stream *fetch, const char *column)
 {
     const struct sb_fetch_samples *samples = fetch->samples;
@@ -274,25 +253,26 @@ static bool wants_column(struct fetch_stream *fetch, const char *column)
     return wanted;
 }
 
+/* The first file of a sample decides whether it is chosen. */
 static enum sb_code take_of_sample(struct fetch_stream *fetch, const struct sb_member *member,
                                    const char *name, size_t size, struct sb_error *err)
 {
-    size_t stem = sb_sample_name_size(name, size);
-    int64_t number = fetch->number - 1;
-    bool wanted = fetch->wants;
+    struct sb_neighbour file;
+    bool chosen;
 
     if (!has_bytes(member))
         return SB_OK;
-    if ((fetch->stem.size != stem || memcmp(fetch->stem.data, name, stem) != 0) &&
-        turn_to_sample(fetch, name, stem, &number, &wanted, err))
+    chosen = is_chosen(fetch->samples, fetch->neighbours.count);
+    if (sb_neighbours_take(&fetch->neighbours, name, size,
+                           chosen && sb_share_has(*fetch->share, fetch->chosen), &file, err))
         return err->code;
-    if (!wants_column(fetch, name + stem) || !wanted)
+    fetch->chosen += file.first && chosen;
+    if (!wants_column(fetch, name + sb_sample_name_size(name, size)) || !file.mark)
         return SB_OK;
-    if (number == fetch->number - 1)
+    if (!file.late)
         return answer(fetch, member, name, size, err);
     fetch->counts->missing++;
-    sb_report(fetch->notify, SB_PROBLEM, "late", name,
-              "is of sample %lld, which others came after; left out", (long long)number);
+    sb_neighbours_report(&file, name, fetch->notify);
     return SB_OK;
 }
 
@@ -301,10 +281,10 @@ static void report_missing_samples(const struct fetch_stream *fetch)
     for (size_t i = 0; i < fetch->samples->slice_count; i++) {
         const struct sb_slice *slice = &fetch->samples->slices[i];
 
-        if (slice->single && slice->start >= fetch->number)
+        if (slice->single && slice->start >= fetch->neighbours.count)
             sb_report(fetch->notify, SB_PROBLEM, "missing", fetch->source->name,
                       "sample %lld: there are %lld", (long long)slice->start,
-                      (long long)fetch->number);
+                      (long long)fetch->neighbours.count);
     }
     for (size_t i = 0; i < fetch->samples->column_count; i++) {
         if (!fetch->met[i])
@@ -389,7 +369,7 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
     *counts = (struct sb_fetch_counts){0};
     code = sb_fetch_frames_open(&fetch.frames, options->framing, output, err);
     if (!code && options->samples)
-        code = sb_seen_new(&fetch.seen, source->name, err);
+        code = sb_neighbours_begin(&fetch.neighbours, source->name, err);
     if (!code && options->samples) {
         fetch.met = calloc(options->samples->column_count + 1, sizeof(*fetch.met));
         code = fetch.met ? SB_OK : sb_fail_memory(err);
@@ -416,12 +396,11 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
     sb_recoder_free(fetch.recoder);
     sb_fetch_frames_release(&fetch.frames);
     sb_naming_release(&fetch.naming);
-    sb_seen_free(fetch.seen);
+    sb_neighbours_end(&fetch.neighbours);
     free(fetch.met);
     for (size_t i = 0; fetch.globs && i < fetch.glob_count; i++)
         sb_buf_release(&fetch.globs[i]);
     free(fetch.globs);
-    sb_buf_release(&fetch.stem);
     sb_buf_release(&fetch.name);
     return code;
 }

@@ -275,6 +275,26 @@ static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recod
     return code;
 }
 
+/* SB_END: it is of another share, or late, which was reported. */
+static enum sb_code find_sample(struct sb_transfer_run *transfer, const char *name, size_t size,
+                                struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    struct sb_neighbours *neighbours = options->neighbours;
+    struct sb_neighbour member;
+
+    if (!neighbours || transfer->member.entry.type == SB_DIR)
+        return SB_OK;
+    if (sb_neighbours_take(neighbours, name, size,
+                           sb_share_has(options->sample_share, neighbours->count), &member, err))
+        return err->code;
+    if (!member.mark)
+        return SB_END;
+    if (member.late)
+        sb_neighbours_report(&member, name, options->notify);
+    return member.late ? SB_END : SB_OK;
+}
+
 enum sb_code sb_transfer_name(struct sb_transfer_run *transfer, struct sb_error *err)
 {
     struct sb_member *member = &transfer->member;
@@ -288,6 +308,8 @@ enum sb_code sb_transfer_name(struct sb_transfer_run *transfer, struct sb_error 
 
     if (!code && !wanted(transfer, name, size, is_dir))
         return SB_END;
+    if (!code)
+        code = find_sample(transfer, name, size, err);
     if (!code)
         code = map_name(transfer, name, size, &transfer->path, err);
     if (!code && transfer->path.size == 0 && !entry->has)

@@ -12,8 +12,10 @@
 #ifndef SB_TASK_TRANSFER_TRANSFER_H
 #define SB_TASK_TRANSFER_TRANSFER_H
 
+#include "core/share.h"
 #include "store/sink.h"
 #include "store/source.h"
+#include "task/transfer/neighbours.h"
 #include "task/transfer/recode.h"
 #include "task/transfer/seen.h"
 
@@ -79,6 +81,14 @@ struct sb_transfer_options {
      */
     struct sb_taken *taken;
     bool meeting_names;
+
+    /*
+     * Samples: what is late is reported as SB_PROBLEM ("late") and left out, and so is what is of
+     * no sample of this share, without a report. The caller keeps it from one source to the next;
+     * NULL: members come as they are.
+     */
+    struct sb_neighbours *neighbours;
+    struct sb_share sample_share;
 
     bool local_owners; /* an owner with a name that this machine knows gets its number here */
 

@@ -1,0 +1,54 @@
+#include "task/convert/samples.h"
+
+#include "store/catalog.h"
+
+static enum sb_code refuse(const struct sb_store *store, struct sb_error *err)
+{
+    return sb_fail(err, SB_INVALID, "%s: is a %s, and --samples is for files", sb_store_name(store),
+                   sb_store_word(store));
+}
+
+static enum sb_code open_catalog(struct sb_archive **archive, struct sb_store *store,
+                                 const struct sb_convert_options *options,
+                                 const struct sb_catalog_options *catalog, struct sb_error *err)
+{
+    const struct sb_source_options how = {.no_check = options->no_check,
+                                          .max_size = options->max_size};
+    struct sb_catalog_result result;
+    enum sb_code code = sb_store_catalog(store, archive, &how, catalog, &result, err);
+
+    if (!code && result.damage.code) {
+        *err = result.damage;
+        return err->code;
+    }
+    if (!code && result.in_sequence)
+        return sb_fail(
+            err, SB_INVALID,
+            "%s: has members, as sparse ones, that can only be read in sequence, without "
+            "--samples; 'shardbox convert' makes an archive of it",
+            sb_store_name(store));
+    return code;
+}
+
+enum sb_code sb_convert_open_samples(struct sb_source **out, struct sb_store *store,
+                                     const struct sb_convert_options *options,
+                                     const struct sb_sample_order *order,
+                                     const struct sb_catalog_options *catalog, struct sb_error *err)
+{
+    const struct sb_archive_source_options how = {
+        .samples = order,
+        .depth_first = sb_convert_takes(options) & SB_TO_SUBTREES,
+        .no_check = options->no_check,
+        .notify = catalog->notify,
+    };
+    struct sb_archive *archive;
+    enum sb_code code;
+
+    *out = NULL;
+    if (sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS))
+        return refuse(store, err);
+    if (!sb_store_can(store, SB_CAN_PATHS))
+        return SB_OK;
+    code = open_catalog(&archive, store, options, catalog, err);
+    return code ? code : sb_source_open_archive(out, archive, &how, err);
+}

@@ -1,0 +1,57 @@
+#include "task/transfer/neighbours.h"
+
+#include "core/events.h"
+#include "store/samples/samples.h"
+
+#include <string.h>
+
+enum sb_code sb_neighbours_begin(struct sb_neighbours *neighbours, const char *beside,
+                                 struct sb_error *err)
+{
+    *neighbours = (struct sb_neighbours){0};
+    return sb_seen_new(&neighbours->seen, beside, err);
+}
+
+void sb_neighbours_end(struct sb_neighbours *neighbours)
+{
+    sb_seen_free(neighbours->seen);
+    sb_buf_release(&neighbours->stem);
+    *neighbours = (struct sb_neighbours){0};
+}
+
+/* Among the names that were seen, the place of a sample is its number, and its mark below that. */
+static enum sb_code turn_to_sample(struct sb_neighbours *neighbours, const char *name, size_t stem,
+                                   bool mark, struct sb_neighbour *out, struct sb_error *err)
+{
+    int64_t place = neighbours->count * 2 + mark;
+
+    if (sb_seen_add_from(neighbours->seen, name, stem, place, &place, err))
+        return err->code;
+    out->sample = place / 2;
+    out->mark = place % 2;
+    out->late = out->sample < neighbours->count;
+    if (out->late)
+        return SB_OK;
+    out->first = true;
+    neighbours->count++;
+    neighbours->mark = mark;
+    return sb_buf_set(&neighbours->stem, name, stem) ? sb_fail_memory(err) : SB_OK;
+}
+
+enum sb_code sb_neighbours_take(struct sb_neighbours *neighbours, const char *name, size_t size,
+                                bool mark, struct sb_neighbour *out, struct sb_error *err)
+{
+    size_t stem = sb_sample_name_size(name, size);
+
+    *out = (struct sb_neighbour){.sample = neighbours->count - 1, .mark = neighbours->mark};
+    if (neighbours->stem.size == stem && memcmp(neighbours->stem.data, name, stem) == 0)
+        return SB_OK;
+    return turn_to_sample(neighbours, name, stem, mark, out, err);
+}
+
+void sb_neighbours_report(const struct sb_neighbour *late, const char *name,
+                          const struct sb_notify *notify)
+{
+    sb_report(notify, SB_PROBLEM, "late", name,
+              "is of sample %lld, which others came after; left out", (long long)late->sample);
+}
