@@ -82,7 +82,8 @@ enum sb_code sb_reader_open(struct sb_hierarchy *hierarchy, struct sb_reader **o
 void sb_reader_free(struct sb_hierarchy *hierarchy, struct sb_reader *reader);
 
 /*
- * Feeds the bytes of a file, or the target of a link, to `each`. SB_DAMAGED: bytes are missing, or
+ * Feeds the bytes of a file, or the target of a link, to `each`; passes holes (core/io.h).
+ * SB_DAMAGED: bytes are missing, or
  * they do not match their checksum (then all were fed). SB_CHANGED: the file no longer exists, or
  * its size is not entry->size.
  */

@@ -103,6 +103,72 @@ same_sparse() {
     done
 }
 
+# diff_quickly CONTAINER DIR: within 5 seconds of processor time.
+diff_quickly() {
+    (ulimit -t 5 && sb diff "$1" -C "$2")
+}
+
+# differs_quickly CONTAINER DIR: in the bytes of big and other, and in nothing else.
+differs_quickly() {
+    run_fail 1 diff_quickly "$1" "$2"
+    output_is 'bytes: big
+bytes: other'
+}
+
+# put_byte TEXT OFFSET: at its place in t/big, whose time stays as it was.
+put_byte() {
+    printf %s "$1" | dd of=t/big bs=1 seek="$2" conv=notrunc status=none
+    touch -d @1700000000 t/big
+}
+
+@test "diff compares holes as lengths: of a tar, an archive and a tree, of 8 TiB" {
+    need_holes
+    mkdir t
+    truncate -s 17T t/big || skip 'this file system has no files of 17 TiB'
+    truncate -s 8T t/big
+    put_byte abc $((1 << 42))
+    ln t/big t/other
+    tar -S -cf a.tar -C t big other
+    sb pack -q -C t a.barecat .
+    for container in a.tar a.barecat; do
+        run_ok diff_quickly $container t
+        output_is ''
+    done
+    run_ok diff_quickly a.tar a.barecat
+    run_ok diff_quickly a.barecat a.tar
+    for change in "d $((1 << 42))" "x 4096" "x $(((1 << 43) - 1))"; do
+        # shellcheck disable=SC2086 # a byte and its place
+        put_byte $change
+        for container in a.tar a.barecat; do
+            differs_quickly $container t
+        done
+        rm t/big t/other
+        tar xSf a.tar -C t
+        touch -d @1700000000 t/big
+    done
+    run_ok diff_quickly a.tar t
+}
+
+@test "diff: zeros that are stored are the same as a hole, on either side" {
+    need_holes
+    make_sparse t
+    cp -a t dense
+    for file in dense/small dense/tail dense/comb; do
+        cp --sparse=never --preserve=timestamps "t/${file#*/}" $file
+    done
+    sb pack -q -C t t.barecat . && sb pack -q -C dense d.barecat .
+    for container in t.barecat d.barecat; do
+        for tree in t dense; do
+            run_ok sb diff $container -C $tree
+            output_is ''
+        done
+    done
+    printf x | dd of=dense/small bs=1 seek=100000 conv=notrunc status=none
+    touch -d @1700000000 dense/small
+    run_fail 1 sb diff t.barecat -C dense
+    output_is 'bytes: small'
+}
+
 @test "additions after a hole at the end of a shard lie behind it" {
     need_holes
     make_sparse t

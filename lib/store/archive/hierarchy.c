@@ -89,7 +89,7 @@ static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *
     enum sb_code code;
 
     if (entry->size > BLOCK_SIZE)
-        return sb_content_stream(reader->content, &now, 0, now.size, true, each, context, err);
+        return sb_content_stream_sparse(reader->content, &now, true, each, context, err);
     code = sb_content_read(reader->content, &now, reader->block, size, true, err);
     if (code == SB_LIMIT || (!code && now.size != entry->size))
         return sb_fail(err, SB_CHANGED, "was replaced by another file while it was compared");
