@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define DEFAULT_THREADS_MAX 4
-#define COPY_BLOCK          ((size_t)256 << 10)
+#define COPY_BLOCK          ((int64_t)256 << 10)
 
 /*
  * What to do after a failed transfer: SB_OK to continue. Waits for a descriptor in non-blocking
@@ -348,7 +348,7 @@ static enum sb_code copy_through(int from, int64_t offset, int to, int64_t size,
     size_t part, got;
 
     while (code == SB_OK && size > 0) {
-        part = size < (int64_t)COPY_BLOCK ? (size_t)size : COPY_BLOCK;
+        part = (size_t)(size < COPY_BLOCK ? size : COPY_BLOCK);
         code = sb_pread_full(from, block, part, offset, &got, from_name, err);
         if (code == SB_OK && got < part)
             code = sb_fail(err, SB_CHANGED, "%s: became shorter while it was read", from_name);
@@ -401,6 +401,68 @@ int64_t sb_run_length(int fd, const struct stat *st, int64_t offset, bool *hole)
         end = lseek(fd, 0, SEEK_END);
     *hole = *hole && end > offset;
     return *hole ? end - offset : INT64_MAX;
+}
+
+struct run {
+    const void *data; /* NULL: a hole */
+    int64_t size;
+    bool last;
+};
+
+static enum sb_code read_run(int fd, const struct stat *st, int64_t at, char *block,
+                             size_t capacity, struct run *run, const char *what,
+                             struct sb_error *err)
+{
+    bool hole;
+    size_t got, want;
+
+    *run = (struct run){.size = sb_run_length(fd, st, at, &hole)};
+    if (hole)
+        return SB_OK;
+    want = run->size < (int64_t)capacity ? (size_t)run->size : capacity;
+    if (sb_pread_full(fd, block, want, at, &got, what, err))
+        return err->code;
+    *run = (struct run){.data = block, .size = (int64_t)got, .last = got < want};
+    return SB_OK;
+}
+
+enum sb_code sb_feed_file(int fd, const struct stat *st, int64_t most, sb_each_block *each,
+                          void *context, int64_t *total, const char *what, struct sb_error *err)
+{
+    size_t capacity = (size_t)(st->st_size < COPY_BLOCK ? st->st_size + 1 : COPY_BLOCK);
+    char *block = malloc(capacity);
+    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    struct run run = {0};
+
+    *total = 0;
+    while (!code && !run.last && *total <= most) {
+        code = read_run(fd, st, *total, block, capacity, &run, what, err);
+        if (!code && run.size > 0)
+            code = each(context, run.data, (size_t)run.size, err);
+        *total += code ? 0 : run.size;
+    }
+    free(block);
+    return code;
+}
+
+enum sb_code sb_pwrite_hole(int fd, int64_t offset, int64_t size, const char *what,
+                            struct sb_error *err)
+{
+    int64_t end = offset + size, part;
+    enum sb_code code = SB_OK;
+    char *zeros;
+
+    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size) == 0)
+        return sb_pwrite_full(fd, "", 1, end - 1, what, err);
+    zeros = calloc(1, COPY_BLOCK);
+    if (!zeros)
+        return sb_fail_memory(err);
+    for (; !code && offset < end; offset += part) {
+        part = end - offset < COPY_BLOCK ? end - offset : COPY_BLOCK;
+        code = sb_pwrite_full(fd, zeros, (size_t)part, offset, what, err);
+    }
+    free(zeros);
+    return code;
 }
 
 char *sb_temp_directory(const char *beside)

@@ -82,6 +82,19 @@ bool sb_may_have_holes(const struct stat *st);
 int64_t sb_run_length(int fd, const struct stat *st, int64_t offset, bool *hole);
 
 /*
+ * Passes a file to `each`, from its beginning to its end, or until more than `most` bytes were
+ * passed; passes holes. *total: how many bytes that were.
+ */
+enum sb_code sb_feed_file(int fd, const struct stat *st, int64_t most, sb_each_block *each,
+                          void *context, int64_t *total, const char *what,
+                          struct sb_error *err) SB_CHECKED;
+
+/* Makes these bytes a hole, at least one of them; zeros where the file system cannot. The file then
+ * reaches to their end at least. */
+enum sb_code sb_pwrite_hole(int fd, int64_t offset, int64_t size, const char *what,
+                            struct sb_error *err) SB_CHECKED;
+
+/*
  * The directory for temporary files: the context's (TMPDIR), else that of `beside`. The caller
  * frees it.
  */

@@ -1,6 +1,8 @@
 #include "core/spool.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MEMORY_BYTES ((size_t)4 << 20)
@@ -28,6 +30,17 @@ int64_t sb_spool_size(const struct sb_spool *spool)
     return spool->in_file + (int64_t)spool->memory.size;
 }
 
+static enum sb_code write_at_end(struct sb_spool *spool, const void *data, size_t size,
+                                 struct sb_error *err)
+{
+    if (data)
+        return sb_pwrite_full(spool->fd, data, size, spool->in_file, FILE_NAME, err);
+    if (ftruncate(spool->fd, spool->in_file) ||
+        ftruncate(spool->fd, spool->in_file + (int64_t)size))
+        return sb_fail_errno(err, errno, FILE_NAME);
+    return SB_OK;
+}
+
 static enum sb_code add_to_file(struct sb_spool *spool, const void *data, size_t size,
                                 struct sb_error *err)
 {
@@ -36,7 +49,7 @@ static enum sb_code add_to_file(struct sb_spool *spool, const void *data, size_t
     if (spool->fd < 0)
         code = sb_temp_file(&spool->fd, spool->beside ? spool->beside : "", err);
     if (!code)
-        code = sb_pwrite_full(spool->fd, data, size, spool->in_file, FILE_NAME, err);
+        code = write_at_end(spool, data, size, err);
     if (!code)
         spool->in_file += (int64_t)size;
     return code;
@@ -55,7 +68,15 @@ enum sb_code sb_spool_add(struct sb_spool *spool, const void *data, size_t size,
     }
     if (!code && size > most)
         return add_to_file(spool, data, size, err);
-    return !code && sb_buf_add(&spool->memory, data, size) ? sb_fail_memory(err) : code;
+    if (!code && sb_buf_reserve(&spool->memory, size))
+        return sb_fail_memory(err);
+    if (!code && data)
+        return sb_buf_add(&spool->memory, data, size);
+    if (!code) {
+        memset(spool->memory.data + spool->memory.size, 0, size + 1);
+        spool->memory.size += size;
+    }
+    return code;
 }
 
 void sb_spool_cut(struct sb_spool *spool, int64_t size)
@@ -118,5 +139,24 @@ enum sb_code sb_spool_feed(struct sb_spool *spool, int64_t at, int64_t size, sb_
         at += (int64_t)part;
         size -= (int64_t)part;
     }
+    return code;
+}
+
+enum sb_code sb_spool_feed_sparse(struct sb_spool *spool, sb_each_block *each, void *context,
+                                  struct sb_error *err)
+{
+    struct stat st;
+    int64_t in_file = 0;
+    enum sb_code code = SB_OK;
+
+    if (spool->in_file > 0 && (ftruncate(spool->fd, spool->in_file) || fstat(spool->fd, &st)))
+        return sb_fail_errno(err, errno, FILE_NAME);
+    if (spool->in_file > 0)
+        code =
+            sb_feed_file(spool->fd, &st, spool->in_file, each, context, &in_file, FILE_NAME, err);
+    if (!code && in_file != spool->in_file)
+        return sb_fail(err, SB_CHANGED, FILE_NAME ": has another size than was written");
+    if (!code && spool->memory.size > 0)
+        code = each(context, spool->memory.data, spool->memory.size, err);
     return code;
 }

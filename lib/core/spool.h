@@ -25,6 +25,8 @@ void sb_spool_clear(struct sb_spool *spool);
 void sb_spool_release(struct sb_spool *spool);
 
 int64_t sb_spool_size(const struct sb_spool *spool);
+
+/* data NULL: a hole (core/io.h). */
 enum sb_code sb_spool_add(struct sb_spool *spool, const void *data, size_t size,
                           struct sb_error *err) SB_CHECKED;
 
@@ -45,5 +47,9 @@ enum sb_code sb_spool_piece(struct sb_spool *spool, int64_t at, const void **dat
 /* Passes these bytes, which must exist, to `each`, piece by piece. */
 enum sb_code sb_spool_feed(struct sb_spool *spool, int64_t at, int64_t size, sb_each_block *each,
                            void *context, struct sb_error *err) SB_CHECKED;
+
+/* All of them; passes holes. */
+enum sb_code sb_spool_feed_sparse(struct sb_spool *spool, sb_each_block *each, void *context,
+                                  struct sb_error *err) SB_CHECKED;
 
 #endif

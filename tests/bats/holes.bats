@@ -169,6 +169,41 @@ put_byte() {
     output_is 'bytes: small'
 }
 
+@test "verify --repair-from restores holes as holes: from a tree, a tar and an archive, of 8 TiB" {
+    need_holes
+    mkdir t
+    truncate -s 17T t/big || skip 'this file system has no files of 17 TiB'
+    truncate -s 8T t/big
+    put_byte abc $((1 << 42))
+    echo after >t/last
+    tar -S -cf a.tar -C t big last
+    sb pack -q -C t good.barecat big last
+    sb pack -q -C t a.barecat big last
+    for copy in t a.tar good.barecat; do
+        for place in 5000 $((1 << 42)) $(((1 << 43) - 1)); do
+            printf X | dd of=a.barecat-shard-00000 bs=1 seek="$place" conv=notrunc status=none
+            run_ok bash -c "ulimit -t 5 && \"\$SHARDBOX\" verify --repair-from=$copy a.barecat"
+            stderr_has '1 damaged file (8.0T) restored'
+            run_ok within 5 "$SHARDBOX" verify a.barecat
+        done
+    done
+    (($(du -k a.barecat-shard-00000 | cut -f1) < 400))
+    run_ok diff_quickly a.barecat t
+}
+
+@test "a missing shard is restored with its holes" {
+    need_holes
+    mkdir t
+    truncate -s 30M t/big t/nothing
+    put_byte abc 20000000
+    sb pack -q -C t a.barecat .
+    rm a.barecat-shard-00000
+    run_ok sb verify --repair-from=t a.barecat
+    run_ok sb verify a.barecat
+    run_ok sb diff a.barecat -C t
+    (($(stat -c %s a.barecat-shard-00000) == 60 << 20 && $(du -k a.barecat-shard-00000 | cut -f1) < 400))
+}
+
 @test "additions after a hole at the end of a shard lie behind it" {
     need_holes
     make_sparse t

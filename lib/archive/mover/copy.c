@@ -169,24 +169,6 @@ static void check_files(const struct sb_mover *mover, struct block *block)
     }
 }
 
-/* Punches a hole over what was there. If the file system cannot do that, writes zeros. */
-static enum sb_code leave_hole(const struct copying *copying, const struct block *block,
-                               int64_t offset, struct sb_error *err)
-{
-    const char *name = copying->mover->hold.path;
-    int64_t end = offset + block->size, size;
-    enum sb_code code = SB_OK;
-
-    if (fallocate(block->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, block->size) == 0)
-        return sb_pwrite_full(block->fd, "", 1, end - 1, name, err);
-    memset(block->data, 0, (size_t)BLOCK_BYTES);
-    for (; !code && offset < end; offset += size) {
-        size = end - offset < BLOCK_BYTES ? end - offset : BLOCK_BYTES;
-        code = sb_pwrite_full(block->fd, block->data, (size_t)size, offset, name, err);
-    }
-    return code;
-}
-
 static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
 {
     struct copying *copying = context;
@@ -201,7 +183,7 @@ static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns, s
         return code;
     if (block->hole) {
         block->crc32c = sb_crc32c_zeros(0, block->size);
-        return leave_hole(copying, block, offset, err);
+        return sb_pwrite_hole(block->fd, offset, block->size, mover->hold.path, err);
     }
     if (comes_in_parts(first)) {
         code = sb_shards_read(mover->reading, first->from.shard, first->from.offset + block->at,

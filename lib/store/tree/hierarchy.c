@@ -15,8 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BLOCK_SIZE (256 * 1024)
-
 struct tree_hierarchy {
     struct sb_hierarchy hierarchy;
     int root;
@@ -32,7 +30,7 @@ struct sb_listing {
 
 struct sb_reader {
     struct sb_walk walk;
-    char block[BLOCK_SIZE];
+    char target[PATH_MAX];
 };
 
 static void free_hierarchy(struct sb_hierarchy *hierarchy)
@@ -159,43 +157,20 @@ static void close_reader(struct sb_reader *reader)
 static enum sb_code read_link(struct sb_reader *reader, int dir_fd, const char *component,
                               sb_each_block *each, void *context, struct sb_error *err)
 {
-    ssize_t size = readlinkat(dir_fd, component, reader->block, sizeof(reader->block));
+    ssize_t size = readlinkat(dir_fd, component, reader->target, sizeof(reader->target));
 
     if (size < 0)
         return sb_fail(err, SB_CHANGED, "changed while it was compared");
-    return each(context, reader->block, (size_t)size, err);
+    return each(context, reader->target, (size_t)size, err);
 }
 
-/* The next bytes, or a hole of any size (block NULL); *got is 0 at the end of the file. */
-static enum sb_code read_run(struct sb_reader *reader, int fd, const struct stat *st, int64_t at,
-                             const void **block, size_t *got, struct sb_error *err)
+static enum sb_code read_file(int fd, const struct stat *st, const struct sb_entry *entry,
+                              sb_each_block *each, void *context, struct sb_error *err)
 {
-    bool hole;
-    int64_t run = sb_run_length(fd, st, at, &hole);
+    int64_t total;
 
-    *block = hole ? NULL : reader->block;
-    *got = (size_t)run;
-    if (hole)
-        return SB_OK;
-    return sb_pread_full(fd, reader->block, run < BLOCK_SIZE ? (size_t)run : BLOCK_SIZE, at, got,
-                         "read", err);
-}
-
-static enum sb_code read_file(struct sb_reader *reader, int fd, const struct stat *st,
-                              const struct sb_entry *entry, sb_each_block *each, void *context,
-                              struct sb_error *err)
-{
-    int64_t total = 0;
-    const void *block;
-    size_t got;
-
-    do {
-        if (read_run(reader, fd, st, total, &block, &got, err))
-            return err->code;
-        total += (int64_t)got;
-        if (got > 0 && each(context, block, got, err))
-            return err->code;
-    } while (got > 0 && total <= entry->size);
+    if (sb_feed_file(fd, st, entry->size, each, context, &total, "read", err))
+        return err->code;
     if (total != entry->size)
         return sb_fail(err, SB_CHANGED, "changed its size while it was compared");
     return SB_OK;
@@ -223,7 +198,7 @@ static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *
     if (fstat(fd, &st) || !S_ISREG(st.st_mode))
         code = sb_fail(err, SB_CHANGED, "changed while it was compared");
     else
-        code = read_file(reader, fd, &st, entry, each, context, err);
+        code = read_file(fd, &st, entry, each, context, err);
     close(fd);
     return code;
 }

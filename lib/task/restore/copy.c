@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BLOCK_BYTES ((size_t)1 << 20)
-
 struct sb_restore_copy {
     const char *path;
     char *prefix; /* "" or "DIR/" */
@@ -206,24 +204,6 @@ enum sb_code sb_restore_copy_find(struct sb_restore_copy *copy, const struct sb_
     return found->entry.type == SB_DIR ? SB_NOENT : SB_OK;
 }
 
-static enum sb_code read_blocks(int fd, const char *name, struct sb_restore_piece *piece,
-                                struct sb_error *err)
-{
-    char *block = malloc(BLOCK_BYTES);
-    enum sb_code code = SB_OK;
-    size_t got = 1;
-
-    if (!block)
-        return sb_fail_memory(err);
-    while (code == SB_OK && got > 0) {
-        code = sb_read_full(fd, block, BLOCK_BYTES, &got, name, err);
-        if (code == SB_OK)
-            code = sb_restore_piece_add(piece, block, got, err);
-    }
-    free(block);
-    return code;
-}
-
 static enum sb_code read_link(int dir, const char *name, struct sb_restore_piece *piece,
                               struct sb_error *err)
 {
@@ -241,6 +221,7 @@ static enum sb_code read_disk(int dir, const char *name, int64_t size,
 {
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
+    int64_t ignored;
     enum sb_code code = SB_OK;
 
     if (fd < 0)
@@ -250,7 +231,7 @@ static enum sb_code read_disk(int dir, const char *name, int64_t size,
     else if (!S_ISREG(st.st_mode))
         code = sb_fail(err, SB_NOENT, "%s: is not a regular file", name);
     else if (st.st_size == size)
-        code = read_blocks(fd, name, piece, err);
+        code = sb_feed_file(fd, &st, size, sb_restore_piece_add, piece, &ignored, name, err);
     sb_close_kept(fd, NULL);
     return code;
 }
@@ -268,8 +249,7 @@ enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_
     if (entry->defect || entry->size != item->size ||
         ((entry->has & SB_HAS_CRC) && entry->crc32c != item->crc32c))
         return SB_OK;
-    return sb_content_stream(copy->content, entry, 0, entry->size, true, sb_restore_piece_add,
-                             piece, err);
+    return sb_content_stream_sparse(copy->content, entry, true, sb_restore_piece_add, piece, err);
 }
 
 enum sb_code sb_restore_copy_source(struct sb_restore_copy *copy, struct sb_source **out,

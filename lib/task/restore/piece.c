@@ -26,7 +26,8 @@ enum sb_code sb_restore_piece_add(void *context, const void *data, size_t size,
     code = sb_spool_add(&piece->bytes, data, size, err);
     piece->lost = code != SB_OK;
     if (!code)
-        piece->crc = sb_crc32c(piece->crc, data, size);
+        piece->crc =
+            data ? sb_crc32c(piece->crc, data, size) : sb_crc32c_zeros(piece->crc, (int64_t)size);
     return code;
 }
 
@@ -44,7 +45,9 @@ struct target {
 static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
 {
     struct target *target = context;
-    enum sb_code code = sb_pwrite_full(target->fd, data, size, target->offset, target->what, err);
+    enum sb_code code =
+        data ? sb_pwrite_full(target->fd, data, size, target->offset, target->what, err)
+             : sb_pwrite_hole(target->fd, target->offset, (int64_t)size, target->what, err);
 
     target->offset += (int64_t)size;
     return code;
@@ -55,5 +58,5 @@ enum sb_code sb_restore_piece_write(struct sb_restore_piece *piece, int fd, int6
 {
     struct target target = {.fd = fd, .offset = offset, .what = what};
 
-    return sb_spool_feed(&piece->bytes, 0, sb_spool_size(&piece->bytes), write_block, &target, err);
+    return sb_spool_feed_sparse(&piece->bytes, write_block, &target, err);
 }

@@ -33,7 +33,8 @@ void sb_restore_piece_release(struct sb_restore_piece *piece);
 /* Begins anew, for a file of `size` bytes. */
 void sb_restore_piece_begin(struct sb_restore_piece *piece, int64_t size);
 
-/* The next bytes: an sb_each_block, whose context is the piece. SB_LIMIT: more than expected. */
+/* The next bytes, or a hole: an sb_each_block, whose context is the piece. SB_LIMIT: more than
+ * expected. */
 enum sb_code sb_restore_piece_add(void *context, const void *data, size_t size,
                                   struct sb_error *err) SB_CHECKED;
 

@@ -21,7 +21,7 @@ static enum sb_code read_member(struct sequence *sequence, int64_t size, struct 
 
     sb_restore_piece_begin(&sequence->piece, size);
     while (code == SB_OK) {
-        code = sb_source_block(sequence->source, &data, &got, err);
+        code = sb_source_block_sparse(sequence->source, &data, &got, err);
         if (code == SB_OK)
             code = sb_restore_piece_add(&sequence->piece, data, got, err);
     }

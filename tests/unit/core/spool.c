@@ -114,11 +114,52 @@ static void what_is_larger_than_its_memory_goes_to_the_file_at_once(void)
     sb_spool_release(&spool);
 }
 
+struct runs {
+    int64_t holes, data;
+    bool wrong;
+};
+
+static enum sb_code add_run(void *context, const void *data, size_t size, struct sb_error *ignored)
+{
+    struct runs *runs = context;
+
+    (void)ignored;
+    *(data ? &runs->data : &runs->holes) += (int64_t)size;
+    for (size_t i = 0; data && i < size; i++)
+        runs->wrong |= ((const char *)data)[i] != '\0' && ((const char *)data)[i] != 'x';
+    return SB_OK;
+}
+
+static void a_hole_takes_no_place_and_is_one_again(void)
+{
+    struct sb_spool spool = {.beside = ".", .fd = -1};
+    const int64_t wide = INT64_C(1) << 36;
+    struct runs runs = {0};
+    char bytes[3] = "???";
+
+    CHECK(sb_spool_add(&spool, NULL, 10, &err) == SB_OK && spool.fd < 0);
+    CHECK(sb_spool_add(&spool, "x", 1, &err) == SB_OK);
+    CHECK(sb_spool_add(&spool, NULL, (size_t)wide, &err) == SB_OK);
+    CHECK(sb_spool_add(&spool, "x", 1, &err) == SB_OK);
+    CHECK(sb_spool_size(&spool) == wide + 12);
+    CHECK(sb_spool_get(&spool, 9, bytes, 3, &err) == SB_OK && memcmp(bytes, "\0x\0", 3) == 0);
+    CHECK(sb_spool_feed_sparse(&spool, add_run, &runs, &err) == SB_OK);
+    CHECK(runs.holes + runs.data == wide + 12 && !runs.wrong);
+    CHECK(runs.data < 1 << 20);
+    sb_spool_cut(&spool, 12);
+    CHECK(sb_spool_add(&spool, NULL, (size_t)wide, &err) == SB_OK);
+    runs = (struct runs){0};
+    CHECK(sb_spool_feed_sparse(&spool, add_run, &runs, &err) == SB_OK);
+    CHECK(runs.holes + runs.data == wide + 12 && !runs.wrong);
+    sb_spool_release(&spool);
+}
+
 int main(void)
 {
     RUN(any_part_is_read_again);
     RUN(a_part_may_lie_in_the_file_and_in_memory);
     RUN(what_is_cut_off_is_replaced_by_what_comes);
     RUN(what_is_larger_than_its_memory_goes_to_the_file_at_once);
+    RUN(a_hole_takes_no_place_and_is_one_again);
     return check_end();
 }
