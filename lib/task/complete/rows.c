@@ -38,7 +38,7 @@ enum sb_code sb_complete_columns(struct sb_table *table, const struct sb_complet
                                  struct sb_error *err)
 {
     struct sb_found found;
-    int64_t count, row;
+    int64_t count = 0, row;
     enum sb_code code = table->ops->count(table, &count, err);
 
     sb_found_begin(&found, options, 0);
