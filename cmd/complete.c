@@ -134,7 +134,7 @@ static int run(void *context, char **operands, int count)
     how.typed = operands[2];
     set_alarms();
     if (sb_store_abilities(operands[1], settings->opening.from))
-        code = open_store_telling(&store, operands[1], &settings->opening, NULL, &err);
+        code = open_store_with(&store, operands[1], &settings->opening, NULL, &err);
     if (!code && store)
         code = complete(settings, operands[0], store, &how, &err);
     sb_store_free(store);

@@ -16,7 +16,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --no-checksum --wait --compress= --level= --method= --sparse --checkpoint= --resume --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --no-checksum --wait --compress= --level= --method= --sparse --checkpoint= --resume --samples --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     diff)
@@ -25,11 +25,11 @@ _shardbox_table() {
         ;;
     cat)
         options='-T --files-from= -0 --null --range= --order= --part= --frame= --decompress --npy --raw --decompress-all --batch --samples --array= --sample= --shuffle --seed= --find --replace --forever --keys= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= --from= --iconv= --max-size= --no-check -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
-        first=archive others=path
+        first=archive others=row
         ;;
     ls)
         options='-R --recursive -d --directory --tree -L --max-depth= --records= --samples --array= --shards --count -l --long -F --classify -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json --csv -a --all -A --almost-all --at= --rsync-list -0 --null -p --slash --full-time --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
-        first=archive others=path
+        first=archive others=row
         ;;
     find)
         options='--type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= -T --files-from= --missing -0 --null --sort= --printf= --json --csv --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress -not -a -and -o -or -true -false -name -iname -path -ipath -wholename -iwholename -type -size -empty -newer -newermm -newermt -mtime -mmin -perm -uid -gid -user -group -prune -quit -print -print0 -printf -maxdepth -mindepth'
@@ -37,7 +37,7 @@ _shardbox_table() {
         ;;
     du)
         options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --array= -c --total -h --human-readable --sort= --json --csv --export= -j --threads= --bwlimit= -b --bytes -k --kib -m --mib --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
-        first=archive others=path
+        first=archive others=row
         ;;
     verify)
         options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair-from= --repair-prefix= -n --dry-run --wait -j --threads= --bwlimit= --max-size= --from= --iconv= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
@@ -109,7 +109,7 @@ _shardbox_value() {
     unpack:--threads | unpack:-j) wanted='any' ;;
     unpack:--bwlimit) wanted='any' ;;
     unpack:--max-size) wanted='any' ;;
-    unpack:--from) wanted='any' ;;
+    unpack:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     unpack:--iconv) wanted='any' ;;
     unpack:--compression) wanted='words:auto none zstd' ;;
     unpack:--dictionary) wanted='file' ;;
@@ -150,7 +150,7 @@ _shardbox_value() {
     convert:--keys) wanted='file' ;;
     convert:--count) wanted='any' ;;
     convert:--train-dictionary) wanted='any' ;;
-    convert:--array) wanted='any' ;;
+    convert:--array) wanted='array' ;;
     convert:--dtype) wanted='words:bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 float128 str' ;;
     convert:--segment-size) wanted='any' ;;
     convert:--key-prefix) wanted='any' ;;
@@ -161,7 +161,7 @@ _shardbox_value() {
     diff:--ignore) wanted='none' ;;
     diff:--threads | diff:-j) wanted='any' ;;
     diff:--bwlimit) wanted='any' ;;
-    diff:--from) wanted='any' ;;
+    diff:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     diff:--iconv) wanted='any' ;;
     diff:--compression) wanted='words:auto none zstd' ;;
     diff:--dictionary) wanted='file' ;;
@@ -172,7 +172,7 @@ _shardbox_value() {
     cat:--order) wanted='words:input address' ;;
     cat:--part) wanted='none' ;;
     cat:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
-    cat:--array) wanted='any' ;;
+    cat:--array) wanted='array' ;;
     cat:--sample) wanted='any' ;;
     cat:--seed) wanted='any' ;;
     cat:--find=) wanted='any' ;;
@@ -183,12 +183,12 @@ _shardbox_value() {
     cat:--layout) wanted='words:concatenated interleaved' ;;
     cat:--threads | cat:-j) wanted='any' ;;
     cat:--bwlimit) wanted='any' ;;
-    cat:--from) wanted='any' ;;
+    cat:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     cat:--iconv) wanted='any' ;;
     cat:--max-size) wanted='any' ;;
     ls:--max-depth | ls:-L) wanted='any' ;;
     ls:--records) wanted='none' ;;
-    ls:--array) wanted='any' ;;
+    ls:--array) wanted='array' ;;
     ls:--sort) wanted='words:name size time address' ;;
     ls:--color=) wanted='words:auto always never' ;;
     ls:--at) wanted='any' ;;
@@ -199,7 +199,7 @@ _shardbox_value() {
     ls:--dictionary) wanted='file' ;;
     ls:--limits) wanted='words:auto tail separate' ;;
     ls:--layout) wanted='words:concatenated interleaved' ;;
-    ls:--from) wanted='any' ;;
+    ls:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     ls:--iconv) wanted='any' ;;
     ls:--threads | ls:-j) wanted='any' ;;
     ls:--bwlimit) wanted='any' ;;
@@ -215,19 +215,19 @@ _shardbox_value() {
     find:--sort) wanted='words:path address' ;;
     find:--printf) wanted='any' ;;
     find:--bwlimit) wanted='any' ;;
-    find:--from) wanted='any' ;;
+    find:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     find:--iconv) wanted='any' ;;
     find:--compression) wanted='words:auto none zstd' ;;
     find:--dictionary) wanted='file' ;;
     find:--limits) wanted='words:auto tail separate' ;;
     find:--layout) wanted='words:concatenated interleaved' ;;
     du:--max-depth | du:-d) wanted='any' ;;
-    du:--array) wanted='any' ;;
+    du:--array) wanted='array' ;;
     du:--sort) wanted='words:name size' ;;
     du:--export) wanted='words:ncdu' ;;
     du:--threads | du:-j) wanted='any' ;;
     du:--bwlimit) wanted='any' ;;
-    du:--from) wanted='any' ;;
+    du:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     du:--iconv) wanted='any' ;;
     du:--compression) wanted='words:auto none zstd' ;;
     du:--dictionary) wanted='file' ;;
@@ -247,7 +247,7 @@ _shardbox_value() {
     verify:--threads | verify:-j) wanted='any' ;;
     verify:--bwlimit) wanted='any' ;;
     verify:--max-size) wanted='any' ;;
-    verify:--from) wanted='any' ;;
+    verify:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     verify:--iconv) wanted='any' ;;
     verify:--compression) wanted='words:auto none zstd' ;;
     verify:--dictionary) wanted='file' ;;
@@ -293,7 +293,7 @@ _shardbox_value() {
     split:--from-layout) wanted='words:concatenated interleaved' ;;
     split:--threads | split:-j) wanted='any' ;;
     split:--bwlimit) wanted='any' ;;
-    split:--from) wanted='any' ;;
+    split:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     split:--iconv) wanted='any' ;;
     merge:--output | merge:-o) wanted='file' ;;
     merge:--prefix) wanted='any' ;;
@@ -316,6 +316,16 @@ _shardbox_value() {
     esac
 }
 
+# Keeps an option that says how the archive is read.
+_shardbox_pass() {
+    case $1 in
+    --keys | --samples | --from | --iconv | --compression | --dictionary | --limits | --layout)
+        _shardbox_unquote "$2"
+        passed+=("$1${REPLY:+=$REPLY}")
+        ;;
+    esac
+}
+
 
 # Sets REPLY to a word as the shell will pass it on.
 _shardbox_unquote() {
@@ -332,15 +342,16 @@ _shardbox_unquote() {
     esac
 }
 
-# Sets words to the words up to the cursor, with those joined that bash split at '=' and ':'.
+# Sets words to the given ones, with those joined that bash split at '=' and ':'.
 _shardbox_join_words() {
-    local i last=0
-    words=("${COMP_WORDS[1]}")
-    for ((i = 2; i <= COMP_CWORD; i++)); do
-        case ${COMP_WORDS[i - 1]}/${COMP_WORDS[i]} in
-        [=:]/* | */[=:]) words[last]+=${COMP_WORDS[i]} ;;
-        *) words[++last]=${COMP_WORDS[i]} ;;
+    local before=$1 word
+    words=("$1")
+    for word in "${@:2}"; do
+        case $before/$word in
+        [=:]/* | */[=:]) words[${#words[@]} - 1]+=$word ;;
+        *) words+=("$word") ;;
         esac
+        before=$word
     done
 }
 
@@ -358,17 +369,17 @@ _shardbox_add_files() {
     compopt -o filenames 2>/dev/null
 }
 
-# Names in the archive, below the directory that was typed.
-_shardbox_add_paths() {
-    local directory='' found
-    [[ $typed == */* ]] && directory=${typed%/*}/
+# Names in the container: path, row or array. Of an option's value it may follow.
+_shardbox_add_names() {
+    local found what=$1
+    if [[ ! $archive ]]; then
+        wanted=
+        _shardbox_join_words "${COMP_WORDS[@]:COMP_CWORD + 1}"
+        _shardbox_scan "${words[@]}"
+    fi
     while IFS= read -r -d '' found; do
-        case $found in
-        1d?*) _shardbox_add "$directory${found:2}/" ;;
-        1?*) _shardbox_add "$directory${found:2}" ;;
-        esac
-    done < <("$program" find --from=archive --max-depth=1 --printf='%d%y%f\0' -- "$archive" \
-        ${directory:+"$directory"} 2>/dev/null)
+        _shardbox_add "$found"
+    done < <("$program" --complete "${passed[@]}" -- "$what" "$archive" "$typed" 2>/dev/null)
     compopt -o filenames 2>/dev/null
     [[ ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null
 }
@@ -386,27 +397,32 @@ _shardbox_add_all() {
     case $1 in
     file | archive) _shardbox_add_files -f ;;
     directory) _shardbox_add_files -d ;;
-    path) _shardbox_add_paths ;;
+    path | row | array) _shardbox_add_names "$1" ;;
     words:*) _shardbox_add_words "${1#words:}" ;;
     esac
 }
 
-# Goes through the words before the cursor: sets count to the number of operands, archive to the
-# first of them, wanted to what an option's value should be, ended after a "--".
+# Goes through words of the line: sets count to the number of operands, archive to the
+# first of them, wanted to what an option's value should be, ended after a "--", passed to
+# the options that say how the archive is read.
 _shardbox_scan() {
-    local word i
+    local word option='' i
     for word in "$@"; do
         if [[ $wanted ]]; then
             wanted=
+            _shardbox_pass "$option" "$word"
         elif [[ $ended || $word != -?* ]]; then
             ((count++)) || { _shardbox_unquote "$word" && archive=$REPLY; }
         elif [[ $word == -- ]]; then
             ended=1
         elif [[ $word == --*=* ]]; then
-            continue
+            _shardbox_pass "${word%%=*}" "${word#*=}"
         elif [[ $word == --* ]]; then
+            option=$word
             _shardbox_value "$command" "$word"
+            [[ $wanted ]] || _shardbox_pass "$word" ''
         else
+            option=
             for ((i = 1; i < ${#word}; i++)); do
                 _shardbox_value "$command" "-${word:i:1}"
                 [[ ! $wanted ]] || break
@@ -418,9 +434,9 @@ _shardbox_scan() {
 
 _shardbox() {
     local program typed command REPLY lead='' wanted='' archive='' ended='' count=0 strip=0
-    local words options first others
+    local words options first others passed=()
     COMPREPLY=()
-    _shardbox_join_words
+    _shardbox_join_words "${COMP_WORDS[@]:1:COMP_CWORD}"
     _shardbox_unquote "${COMP_WORDS[COMP_CWORD]}"
     case $REPLY in
     [=:]) strip=0 ;;

@@ -32,13 +32,13 @@ function __shardbox_kinds
         case diff
             printf '%s\n' archive path
         case cat
-            printf '%s\n' archive path
+            printf '%s\n' archive row
         case ls
-            printf '%s\n' archive path
+            printf '%s\n' archive row
         case find
             printf '%s\n' archive path
         case du
-            printf '%s\n' archive path
+            printf '%s\n' archive row
         case verify
             printf '%s\n' archive path
         case rm
@@ -98,6 +98,17 @@ function __shardbox_takes_value
     return 1
 end
 
+# The options before the cursor that say how the container is read.
+function __shardbox_passed
+    set -l words (commandline -opc)
+    set -l options --keys --samples --from --iconv --compression --dictionary --limits --layout
+    for i in (seq 2 (count $words))
+        contains -- (string replace -r '=.*' '' -- $words[$i]) $options; or continue
+        printf '%s\n' $words[$i]
+        __shardbox_takes_value cat $words[$i]; and printf '%s\n' $words[(math $i + 1)]
+    end
+end
+
 # The command and then the operands before the cursor, a line each.
 function __shardbox_words
     set -l words
@@ -126,16 +137,13 @@ function __shardbox_files
     __fish_complete_path (commandline -ct) | string match -v -r -- '-shard-\d{5}(\t|$)'
 end
 
-# Names in the archive, below the directory that was typed.
-function __shardbox_paths
+# Names in the container: path, row or array.
+function __shardbox_names
     set -l program (commandline -opc)[1]
-    set -l archive (string replace -r -- '^~/' $HOME/ $argv[1])
-    set -l directory (string match -r -- '^.*/' (commandline -ct | string unescape))
-    set -l found ($program find --from=archive --max-depth=1 --printf='%d%y%f\0' -- \
-        $archive $directory 2>/dev/null | string split0 |
-        string match -r -- '^1.+$' | string replace -r -- '^(1d.*)' '$1/' |
-        string sub -s 3)
-    printf '%s\n' "$directory"$found
+    set -l archive (string replace -r -- '^~/' $HOME/ $argv[2])
+    set -l typed (commandline -ct | string replace -r -- '^--[^=]*=' '' | string unescape)
+    $program --complete (__shardbox_passed) -- $argv[1] "$archive" "$typed" 2>/dev/null |
+        string split0
 end
 
 function __shardbox_operands
@@ -156,8 +164,8 @@ function __shardbox_operands
             __shardbox_files
         case directory
             __fish_complete_directories (commandline -ct)
-        case path
-            __shardbox_paths $words[2]
+        case path row
+            __shardbox_names $kind $words[2]
     end
 end
 
@@ -220,7 +228,7 @@ complete -c shardbox -n '__shardbox_is unpack' -l report -r -F -d 'list in FILE 
 complete -c shardbox -n '__shardbox_is unpack' -s j -l threads -x -d 'threads that write (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is unpack' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is unpack' -l max-size -x -d 'give up when more than SIZE bytes come out'
-complete -c shardbox -n '__shardbox_is unpack' -l from -x -d 'what it is, if its content does not show it: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is unpack' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is unpack' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is unpack' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is unpack' -l dictionary -r -F -d 'the zstd dictionary of the records'
@@ -258,6 +266,7 @@ complete -c shardbox -n '__shardbox_is convert' -l method -x -a 'store deflate' 
 complete -c shardbox -n '__shardbox_is convert' -l sparse -d 'in a tar, files with holes keep them, as GNU tar\'s'
 complete -c shardbox -n '__shardbox_is convert' -l checkpoint -x -d 'of an archive: commit after each SIZE'
 complete -c shardbox -n '__shardbox_is convert' -l resume -d 'go on where a run with --checkpoint ended'
+complete -c shardbox -n '__shardbox_is convert' -l samples -d 'files of one name up to its first dot become neighbours'
 complete -c shardbox -n '__shardbox_is convert' -l decompress -d 'take .gz, .bz2, .xz or .zst off files and names'
 complete -c shardbox -n '__shardbox_is convert' -l decompress-all -d 'the same, also where several are stacked'
 complete -c shardbox -n '__shardbox_is convert' -l max-size -x -d 'give up when more than SIZE bytes come out'
@@ -281,7 +290,7 @@ complete -c shardbox -n '__shardbox_is convert' -l keys -r -F -d 'names of recor
 complete -c shardbox -n '__shardbox_is convert' -l count -x -d 'of a bag of several shards: N records a shard'
 complete -c shardbox -n '__shardbox_is convert' -l train-dictionary -x -d 'first make the --dictionary, of SIZE bytes'
 complete -c shardbox -n '__shardbox_is convert' -l limits-only -d 'make a bag of each shard of ARCHIVE, by its limits'
-complete -c shardbox -n '__shardbox_is convert' -l array -x -d 'only this array, column or suffix; may be repeated'
+complete -c shardbox -n '__shardbox_is convert' -l array -x -a '(__shardbox_names array (__shardbox_words)[2])' -d 'only this array, column or suffix; may be repeated'
 complete -c shardbox -n '__shardbox_is convert' -l dtype -x -a 'bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 float128 str' -d 'of bags that become arrays: what their records are'
 complete -c shardbox -n '__shardbox_is convert' -l segment-size -x -d 'end a segment before its values pass SIZE (64 MiB)'
 complete -c shardbox -n '__shardbox_is convert' -l compact -d 'leave out what a later one of them supersedes'
@@ -308,7 +317,7 @@ complete -c shardbox -n '__shardbox_is diff' -l json -d 'print each difference a
 complete -c shardbox -n '__shardbox_is diff' -l csv -d 'the same as CSV, below a line of names'
 complete -c shardbox -n '__shardbox_is diff' -s j -l threads -x -d 'threads that read (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is diff' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
-complete -c shardbox -n '__shardbox_is diff' -l from -x -d 'what it is, if its content does not show it: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is diff' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is diff' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is diff' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is diff' -l dictionary -r -F -d 'the zstd dictionary of the records'
@@ -333,7 +342,7 @@ complete -c shardbox -n '__shardbox_is cat' -l raw -d 'arrays as values alone, n
 complete -c shardbox -n '__shardbox_is cat' -l decompress-all -d 'the same, also where several are stacked'
 complete -c shardbox -n '__shardbox_is cat' -l batch -d 'frame answers: a line \'PATH SIZE\', bytes, newline'
 complete -c shardbox -n '__shardbox_is cat' -l samples -d 'files of one name up to its first dot, numbered'
-complete -c shardbox -n '__shardbox_is cat' -l array -x -d 'only this array, column or suffix; may be repeated'
+complete -c shardbox -n '__shardbox_is cat' -l array -x -a '(__shardbox_names array (__shardbox_words)[2])' -d 'only this array, column or suffix; may be repeated'
 complete -c shardbox -n '__shardbox_is cat' -l sample -x -d 'N records, items or keys, at random'
 complete -c shardbox -n '__shardbox_is cat' -l shuffle -d 'all of them, in a random order'
 complete -c shardbox -n '__shardbox_is cat' -l seed -x -d 'which order that is (default: 0)'
@@ -347,7 +356,7 @@ complete -c shardbox -n '__shardbox_is cat' -l limits -x -a 'auto tail separate'
 complete -c shardbox -n '__shardbox_is cat' -l layout -x -a 'concatenated interleaved' -d 'how records lie in several shards'
 complete -c shardbox -n '__shardbox_is cat' -s j -l threads -x -d 'threads that read ahead (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is cat' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
-complete -c shardbox -n '__shardbox_is cat' -l from -x -d 'what it is, if its content does not show it: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is cat' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is cat' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is cat' -l max-size -x -d 'give up when more than SIZE bytes come out'
 complete -c shardbox -n '__shardbox_is cat' -l no-check -d 'do not check the bytes\' CRC32C'
@@ -364,7 +373,7 @@ complete -c shardbox -n '__shardbox_is ls' -l tree -d 'the whole tree below, dra
 complete -c shardbox -n '__shardbox_is ls' -s L -l max-depth -x -d 'with --tree or -R: at most N levels'
 complete -c shardbox -n '__shardbox_is ls' -l records -x -d 'only these records or items, like 7,-1,10:20:2'
 complete -c shardbox -n '__shardbox_is ls' -l samples -d 'files of one name up to its first dot, numbered'
-complete -c shardbox -n '__shardbox_is ls' -l array -x -d 'only this array, column or suffix; may be repeated'
+complete -c shardbox -n '__shardbox_is ls' -l array -x -a '(__shardbox_names array (__shardbox_words)[2])' -d 'only this array, column or suffix; may be repeated'
 complete -c shardbox -n '__shardbox_is ls' -l shards -d 'a row per shard: size, bytes in use, gaps, files'
 complete -c shardbox -n '__shardbox_is ls' -l count -d 'just how many records, items, keys or samples'
 complete -c shardbox -n '__shardbox_is ls' -s l -l long -d 'mode, links, owner, group, size, time and name'
@@ -392,7 +401,7 @@ complete -c shardbox -n '__shardbox_is ls' -l compression -x -a 'auto none zstd'
 complete -c shardbox -n '__shardbox_is ls' -l dictionary -r -F -d 'the zstd dictionary of the records'
 complete -c shardbox -n '__shardbox_is ls' -l limits -x -a 'auto tail separate' -d 'where the limits are (default: seen)'
 complete -c shardbox -n '__shardbox_is ls' -l layout -x -a 'concatenated interleaved' -d 'how records lie in several shards'
-complete -c shardbox -n '__shardbox_is ls' -l from -x -d 'what it is, if its content does not show it: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is ls' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is ls' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is ls' -s j -l threads -x -d 'threads that read a bag (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is ls' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
@@ -419,7 +428,7 @@ complete -c shardbox -n '__shardbox_is find' -l printf -x -d 'what to print, as 
 complete -c shardbox -n '__shardbox_is find' -l json -d 'an object a line, with all that is known'
 complete -c shardbox -n '__shardbox_is find' -l csv -d 'the same as CSV, below a line of names'
 complete -c shardbox -n '__shardbox_is find' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
-complete -c shardbox -n '__shardbox_is find' -l from -x -d 'what it is, if its content does not show it: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is find' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is find' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is find' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is find' -l dictionary -r -F -d 'the zstd dictionary of the records'
@@ -438,7 +447,7 @@ complete -c shardbox -n '__shardbox_is du' -s d -l max-depth -x -d 'at most N le
 complete -c shardbox -n '__shardbox_is du' -l count -d 'how many files, instead of bytes'
 complete -c shardbox -n '__shardbox_is du' -l gaps -d 'bytes of the shards that no file owns'
 complete -c shardbox -n '__shardbox_is du' -l samples -d 'of samples: by what names have after the first dot'
-complete -c shardbox -n '__shardbox_is du' -l array -x -d 'only this array, column or suffix; may be repeated'
+complete -c shardbox -n '__shardbox_is du' -l array -x -a '(__shardbox_names array (__shardbox_words)[2])' -d 'only this array, column or suffix; may be repeated'
 complete -c shardbox -n '__shardbox_is du' -s c -l total -d 'a last line with the sum of all PATHs'
 complete -c shardbox -n '__shardbox_is du' -s h -l human-readable -d 'sizes like 1.2M, not in bytes'
 complete -c shardbox -n '__shardbox_is du' -l sort -x -a 'name size' -d 'by name, or the largest first'
@@ -450,7 +459,7 @@ complete -c shardbox -n '__shardbox_is du' -l bwlimit -x -d 'read, and write, at
 complete -c shardbox -n '__shardbox_is du' -s b -l bytes -d 'no effect: sizes are in bytes'
 complete -c shardbox -n '__shardbox_is du' -s k -l kib -d 'sizes in units of 1,024 bytes'
 complete -c shardbox -n '__shardbox_is du' -s m -l mib -d 'sizes in units of 1,048,576 bytes'
-complete -c shardbox -n '__shardbox_is du' -l from -x -d 'what it is, if its content does not show it: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is du' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is du' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is du' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is du' -l dictionary -r -F -d 'the zstd dictionary of the records'
@@ -482,7 +491,7 @@ complete -c shardbox -n '__shardbox_is verify' -l wait -x -d 'while another proc
 complete -c shardbox -n '__shardbox_is verify' -s j -l threads -x -d 'read with N threads (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is verify' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is verify' -l max-size -x -d 'give up when more than SIZE bytes come out'
-complete -c shardbox -n '__shardbox_is verify' -l from -x -d 'what it is, if its content does not show it: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is verify' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is verify' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is verify' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is verify' -l dictionary -r -F -d 'the zstd dictionary of the records'
@@ -583,7 +592,7 @@ complete -c shardbox -n '__shardbox_is split' -l from-limits -x -a 'auto tail se
 complete -c shardbox -n '__shardbox_is split' -l from-layout -x -a 'concatenated interleaved' -d 'how records lie in their shards'
 complete -c shardbox -n '__shardbox_is split' -s j -l threads -x -d 'threads to use (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is split' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
-complete -c shardbox -n '__shardbox_is split' -l from -x -d 'what it is, if its content does not show it: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is split' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is split' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is split' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is split' -s v -l verbose -d 'say more about what is done'

@@ -65,9 +65,9 @@ struct sb_item {
     bool summed;  /* the next two are known: of the item, or of the part */
     uint32_t sum; /* CRC32C */
     int64_t summed_size;
-    int64_t rival; /* one more than the number of the source that has its name; 0: none */
+    int64_t rival;  /* one more than the number of the source that has its name; 0: none */
     bool only_sums; /* of a dry run: it is read for its sum, and goes no further */
-    bool is_same;  /* it has a rival, and the same bytes: it is left out */
+    bool is_same;   /* it has a rival, and the same bytes: it is left out */
 
     /* For the batch: offsets of the strings in texts, plus one; 0: NULL. */
     size_t path_at, original_at, hard_link_at, user_at, group_at, component_at, disk_path_at;

@@ -113,8 +113,8 @@ static bool lacks_space(const struct sb_transfer_run *transfer, const struct sb_
             (takes_holes(transfer) && (transfer->member.has & SB_KEEPS_SPARSE)));
 }
 
-/* Recoded bytes wait in a temporary file, where their number is known; so do bytes that are compared,
- * and those whose holes the sink has to know first. */
+/* Recoded bytes wait in a temporary file, where their number is known; so do bytes that are
+ * compared, and those whose holes the sink has to know first. */
 static bool goes_by_spool(const struct sb_transfer_run *transfer, bool compares)
 {
     return transfer->original || compares ||
