@@ -65,7 +65,10 @@ static void begin_json(struct writing *writing)
     const char **columns =
         calloc(usage->line_count + usage->measure_count + 4, sizeof(*writing->columns));
 
-    output_need(columns ? SB_OK : SB_NOMEM);
+    if (!columns) {
+        output_need(SB_NOMEM);
+        return;
+    }
     writing->columns = columns;
     columns[count++] = usage->line_word;
     for (size_t i = 0; i < usage->line_count; i++) {

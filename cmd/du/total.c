@@ -27,7 +27,10 @@ void du_total_add(struct du_total *total, const char *path, struct du_amounts am
 
     if ((total->count & (total->count - 1)) == 0)
         grown = realloc(grown, (total->count ? 2 * total->count : 1) * sizeof(*grown));
-    output_need(grown ? SB_OK : SB_NOMEM);
+    if (!grown) {
+        output_need(SB_NOMEM);
+        return;
+    }
     total->parts = grown;
     grown[total->count] = (struct du_part){.path = strdup(path), .amounts = amounts};
     output_need(grown[total->count].path ? SB_OK : SB_NOMEM);

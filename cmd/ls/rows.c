@@ -536,7 +536,10 @@ static void begin_output(struct list *list)
     while (fact[count].of != SB_FACT_END)
         count++;
     list->columns = calloc(count + 1, sizeof(*list->columns));
-    output_need(list->columns ? SB_OK : SB_NOMEM);
+    if (!list->columns) {
+        output_need(SB_NOMEM);
+        return;
+    }
     for (size_t i = 0; i < count; i++)
         list->columns[i] = fact[i].word;
     json_rows(&list->json, list->wanted->json, list->columns);

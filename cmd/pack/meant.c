@@ -3,6 +3,7 @@
 
 #include "archive/archive.h"
 #include "store/container.h"
+#include "store/store.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -83,15 +84,16 @@ static bool explain_suffix(const char *archive, enum sb_container_kind kind,
 bool pack_explain_archive(const char *archive, const struct sb_pack_input *inputs, size_t count,
                           bool is_made)
 {
+    const struct sb_container_type type = {.kind = SB_UNKNOWN};
     enum sb_container_kind kind = sb_container_by_suffix(archive).kind;
     struct stat st;
     bool exists = stat(archive, &st) == 0;
 
-    if (exists && S_ISDIR(st.st_mode))
+    if (exists && S_ISDIR(st.st_mode) && sb_store_abilities(archive, type) & SB_CAN_WALK)
         return explain_input(archive, "is a directory, not an archive", inputs, count);
     if (!is_made || sb_archive_looks_like(archive))
         return false;
-    if (kind != SB_UNKNOWN && !is_archive(kind))
+    if (!exists && kind != SB_UNKNOWN && !is_archive(kind))
         return explain_suffix(archive, kind, inputs, count);
     if (exists && kind == SB_UNKNOWN && S_ISREG(st.st_mode) && st.st_size > 0)
         return explain_input(archive, "exists and is no archive", inputs, count);

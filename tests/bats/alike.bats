@@ -19,7 +19,7 @@ differ() {
 count convert,split records of each part; elsewhere it is only counted
 directory ls    -d is ls's own
 help ls,du,defrag   -h is human sizes, as ls and du have them
-max-depth find  find has no letter for it
+max-depth find,ls   find has no letter for it, and ls -L is tree's
 quick defrag    a quick defrag moves some files; elsewhere no bytes are read
 recursive ls    -R is ls's own, where -r is the order
 shards ls       the shards are listed; elsewhere some of them are chosen
@@ -30,9 +30,11 @@ END
 # Where one letter has two names.
 letters_differ() {
     cat <<'END'
+L ls            -L is tree's
 T mv            -T is mv's own
 d ls,rm,du      -d is ls's, rm's and du's own
 h ls,du,defrag  human sizes; help is --help
+p ls            -p is ls's own
 r ls            the reverse order, as of ls
 END
 }
@@ -102,4 +104,30 @@ but() {
         [[ $command-$name == @(pack-output|cat-keys) ]] && continue
         [[ $heading == *"$value"* || $heading == *" Cm "* ]] || fail "$command --$name: $value is not in $heading"
     done <options
+}
+
+# Lines of "COMMAND|what its row says".
+rows() {
+    sed -n '/^## The commands side by side/,/^## To add a command/s/^| `\([a-z-]*\)` | \(.*\) |$/\1|\2/p' "$PROJECT/CONTRIBUTING.md"
+}
+
+@test "the table of CONTRIBUTING.md has the commands of --list, in that order, with options that they have" {
+    local command row option
+    [[ $(rows | cut -d'|' -f1) == "$(sb --list | cut -f1)" ]] || fail "$(rows)"
+    all_options >options
+    while IFS='|' read -r command row; do
+        [[ $(tr -cd '|' <<<"$row" | wc -c) -eq 5 ]] || fail "$command: columns"
+        for option in $(grep -oE '`--[a-z-]+`' <<<"$row" | tr -d '`-' || true); do
+            awk '{ gsub("-", "", $1); print $1, $NF }' options | grep -q "^$option $command$" || fail "$command --$option"
+        done
+        for option in force existing duplicates append; do
+            ! grep -q "^$option .* $command$" options || [[ $row == *"\`--$option\`"* ]] || fail "$command: --$option is not in $row"
+        done
+        option=-
+        ! grep -q "^dry-run .* $command$" options || option='`-n`'
+        [[ $(cut -d'|' -f5 <<<"$row") == " $option " ]] || fail "$command: -n in $row"
+        option=no
+        ! grep -q "^files-from .* $command$" options || option=yes
+        [[ $option != $([[ $(cut -d'|' -f6 <<<"$row") == " -"* ]] && echo yes || echo no) ]] || fail "$command: -T in $row"
+    done < <(rows)
 }

@@ -56,7 +56,7 @@ same_files() {
     [[ ! -e b.barecat ]]
 }
 
-@test "of a key that several inputs have, the last counts" {
+@test "of a key that several inputs have, the last counts if that is wanted" {
     make_dicts c
     make_cache again d
     run_ok sb convert d c a.barecat
@@ -68,9 +68,11 @@ other/k:0/mask.npy bool [1] 1
 END
     printf other >other/k:0/meta.pkl
     make_cache other o
-    run_ok sb convert c o b.barecat
+    run_ok sb convert --duplicates=last c o b.barecat
     run_ok sb cat b.barecat k:0/meta.pkl
     output_is other
+    run_fail 1 sb convert --force c o b.barecat
+    stderr_has 'k:0/meta.pkl: is in c and in o; only the first is taken (see --duplicates)'
 }
 
 @test "keys that are no names are named and left out, or lose what cannot stand in front" {

@@ -318,7 +318,7 @@ END
     mkdir dir
     touch dir/file m/notes
     run_fail 2 sb convert --to=cache --force tree m
-    told "shardbox convert: $PWD/m: holds notes, which is no part of a cache; move it away, or choose another name"
+    told "shardbox convert: m: holds notes, which is no part of a cache; move it away, or choose another name"
     run_fail 2 sb convert --to=cache --force tree dir
     told "shardbox convert: dir: is there, and no cache; choose another name"
     run_fail 2 sb convert --to=cache --append tree dir/file
@@ -333,12 +333,12 @@ END
     sb convert --to=cache tree m
     mkdir m/index.pkl.tmp
     run_fail 2 sb convert --to=cache --force tree m
-    told "shardbox convert: $PWD/m: holds index.pkl.tmp, which is a directory; move it away, or choose another name"
+    told "shardbox convert: m: holds index.pkl.tmp, which is a directory; move it away, or choose another name"
     rmdir m/index.pkl.tmp
     mv m/segments elsewhere
     ln -s ../elsewhere m/segments
     run_fail 2 sb convert --to=cache --force tree m
-    told "shardbox convert: $PWD/m: holds segments, which is no directory; move it away, or choose another name"
+    told "shardbox convert: m: holds segments, which is no directory; move it away, or choose another name"
     [[ -e elsewhere/segment_000000.arrow ]]
     run_ok sb convert --to=cache --append tree m
     holds m tree

@@ -17,6 +17,7 @@ setup() {
 
 # block NAME: what stands on the page under the comment "# NAME: ..."
 block() {
+    # shellcheck disable=SC2094 # what is written has only its name from the page
     "$PROJECT/scripts/page-example" "$PROJECT/man/shardbox-cron.7" "$1" |
         sed -E "s,(^|[^a-z])/(data|backup|var/lib|usr/local/bin)\>,\1$PWD/\2,g" >"$1"
     [[ -s $1 ]] || fail "no $1 in shardbox-cron(7)"

@@ -244,9 +244,8 @@ lrwxrwxrwx 1 $owner $(id -gn) 3 Feb  3  2001 l -> a/x"
     for options in -F -p -RF -Rp -aF '-dF a b l' '-F a/x a/link'; do
         # shellcheck disable=SC2086 # words of a command
         (cd tree && LC_ALL=C ls ${options/-R/-AR} | sed 's#^\./\(.*:\)$#\1#' | sed '/^\.\{1,2\}\/$/d') >theirs
-        # shellcheck disable=SC2086
-        sb ls ${options%% *} a.barecat $(set -- $options && shift && echo "$@") | cmp - theirs ||
-            fail "$options"
+        read -ra words <<<"$options"
+        sb ls "${words[0]}" a.barecat "${words[@]:1}" | cmp - theirs || fail "$options"
     done
     tar cf a.tar -C tree .
     run_ok sb ls -F a.tar

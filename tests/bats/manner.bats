@@ -389,29 +389,3 @@ shardbox split: c.barecat: is whole; run the same command again to go on"
         stderr_lacks 'roken pipe'
     done
 }
-
-# Lines of "COMMAND|what its row says".
-rows() {
-    sed -n '/^## The commands side by side/,/^## To add a command/s/^| `\([a-z-]*\)` | \(.*\) |$/\1|\2/p' "$PROJECT/CONTRIBUTING.md"
-}
-
-@test "the table of CONTRIBUTING.md has the commands of --list, in that order, with options that they have" {
-    local command row option
-    [[ $(rows | cut -d'|' -f1) == "$(sb --list | cut -f1)" ]] || fail "$(rows)"
-    all_options >options
-    while IFS='|' read -r command row; do
-        [[ $(tr -cd '|' <<<"$row" | wc -c) -eq 5 ]] || fail "$command: columns"
-        for option in $(grep -oE '`--[a-z-]+`' <<<"$row" | tr -d '`-' || true); do
-            awk '{ gsub("-", "", $1); print $1, $NF }' options | grep -q "^$option $command$" || fail "$command --$option"
-        done
-        for option in force existing duplicates append; do
-            ! grep -q "^$option .* $command$" options || [[ $row == *"\`--$option\`"* ]] || fail "$command: --$option is not in $row"
-        done
-        option=-
-        ! grep -q "^dry-run .* $command$" options || option='`-n`'
-        [[ $(cut -d'|' -f5 <<<"$row") == " $option " ]] || fail "$command: -n in $row"
-        option=no
-        ! grep -q "^files-from .* $command$" options || option=yes
-        [[ $option != $([[ $(cut -d'|' -f6 <<<"$row") == " -"* ]] && echo yes || echo no) ]] || fail "$command: -T in $row"
-    done < <(rows)
-}

@@ -30,6 +30,7 @@ make_cluster_tree() {
 }
 
 script() {
+    # shellcheck disable=SC2094 # what is written has only its name from the page
     "$PROJECT/scripts/page-example" "$PROJECT/man/shardbox-cluster.7" "$1" |
         sed "s,/lustre\>,$PWD/lustre,g" >"$1"
     [[ -s $1 ]] || fail "no script $1 in shardbox-cluster(7)"
