@@ -33,6 +33,7 @@ setup_file() {
 }
 
 setup() {
+    cd "$BATS_TEST_TMPDIR" || return
     rm -rf "$BARE"
     mkdir "$BARE"
     tar -C "$BARE" -xf "$BARE.tar"
