@@ -1,7 +1,7 @@
 # bash completion for shardbox, printed by: shardbox --completions=bash
 # shellcheck shell=bash
 
-_shardbox_commands='help pack unpack convert diff cat ls find du verify rm mv defrag split merge merge-symlink upgrade'
+_shardbox_commands='help pack unpack convert sync diff cat ls find du verify rm mv defrag split merge merge-symlink upgrade'
 
 # What a command takes: its options, its first operand and the others.
 _shardbox_table() {
@@ -17,6 +17,10 @@ _shardbox_table() {
         ;;
     convert)
         options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --no-checksum --wait --compress= --level= --method= --sparse --checkpoint= --resume --samples --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        first=file others=file
+        ;;
+    sync)
+        options='--delete --max-delete= -f --force -c --checksum --size-only --include= --exclude= -L --dereference -x --one-file-system -n --dry-run -i --itemize-changes --json -j --threads= --bwlimit= --shard-size= --seal --wait -p --preserve --no-same-owner --numeric-owner --sync --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     diff)
@@ -156,6 +160,19 @@ _shardbox_value() {
     convert:--key-prefix) wanted='any' ;;
     convert:--sequence) wanted='words:tuple list' ;;
     convert:--report) wanted='file' ;;
+    sync:--max-delete) wanted='any' ;;
+    sync:--include) wanted='any' ;;
+    sync:--exclude) wanted='any' ;;
+    sync:--threads | sync:-j) wanted='any' ;;
+    sync:--bwlimit) wanted='any' ;;
+    sync:--shard-size) wanted='any' ;;
+    sync:--wait=) wanted='any' ;;
+    sync:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
+    sync:--iconv) wanted='any' ;;
+    sync:--compression) wanted='words:auto none zstd' ;;
+    sync:--dictionary) wanted='file' ;;
+    sync:--limits) wanted='words:auto tail separate' ;;
+    sync:--layout) wanted='words:concatenated interleaved' ;;
     diff:--directory | diff:-C) wanted='file' ;;
     diff:--prefix) wanted='any' ;;
     diff:--ignore) wanted='none' ;;
@@ -482,4 +499,4 @@ _shardbox() {
     fi
 }
 
-complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-mv shardbox-defrag shardbox-split shardbox-merge shardbox-merge-symlink shardbox-upgrade
+complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-sync shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-mv shardbox-defrag shardbox-split shardbox-merge shardbox-merge-symlink shardbox-upgrade

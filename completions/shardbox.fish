@@ -5,6 +5,7 @@ function __shardbox_commands
         pack 'pack files into an archive, or add them to one' \
         unpack 'write the files of an archive, tar or zip to a directory' \
         convert 'turn tars, zips, bags, arrays, directories and archives into one another' \
+        sync 'make an archive equal to a directory or container, or a directory to one' \
         diff 'compare an archive with a directory or another archive' \
         cat 'write files of an archive, records of a bag, or arrays to standard output' \
         ls 'list a directory of an archive, the records of a bag, or arrays' \
@@ -28,6 +29,8 @@ function __shardbox_kinds
         case unpack
             printf '%s\n' archive path
         case convert
+            printf '%s\n' file file
+        case sync
             printf '%s\n' file file
         case diff
             printf '%s\n' archive path
@@ -67,6 +70,8 @@ function __shardbox_takes_value
         case unpack:--include unpack:--exclude unpack:--strip-components unpack:-C unpack:--directory unpack:--existing unpack:--report unpack:-j unpack:--threads unpack:--bwlimit unpack:--max-size unpack:--from unpack:--iconv unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout
             return 0
         case convert:--from convert:--to convert:-o convert:--output convert:--existing convert:--duplicates convert:--shard-size convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:-j convert:--threads convert:--part convert:--bwlimit convert:--iconv convert:--compress convert:--level convert:--method convert:--checkpoint convert:--max-size convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--frame convert:--name-format convert:--keys convert:--count convert:--train-dictionary convert:--array convert:--dtype convert:--segment-size convert:--key-prefix convert:--sequence convert:--report
+            return 0
+        case sync:--max-delete sync:--include sync:--exclude sync:-j sync:--threads sync:--bwlimit sync:--shard-size sync:--from sync:--iconv sync:--compression sync:--dictionary sync:--limits sync:--layout
             return 0
         case diff:-C diff:--directory diff:--prefix diff:--ignore diff:-j diff:--threads diff:--bwlimit diff:--from diff:--iconv diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
@@ -305,6 +310,40 @@ complete -c shardbox -n '__shardbox_is convert' -s h -l help -d 'show this help;
 complete -c shardbox -n '__shardbox_is convert' -l help-all -d 'show every option'
 complete -c shardbox -n '__shardbox_is convert' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is convert' -l no-progress -d 'show no progress'
+
+complete -c shardbox -n '__shardbox_is sync' -l delete -d 'remove what SOURCE does not have'
+complete -c shardbox -n '__shardbox_is sync' -l max-delete -x -d 'change nothing if more than N would be removed'
+complete -c shardbox -n '__shardbox_is sync' -s f -l force -d 'an empty SOURCE may remove everything'
+complete -c shardbox -n '__shardbox_is sync' -s c -l checksum -d 'compare bytes, not only sizes and times'
+complete -c shardbox -n '__shardbox_is sync' -l size-only -d 'another time alone is no change'
+complete -c shardbox -n '__shardbox_is sync' -l include -x -d 'compare what matches; the first match decides'
+complete -c shardbox -n '__shardbox_is sync' -l exclude -x -d 'leave out what matches'
+complete -c shardbox -n '__shardbox_is sync' -s L -l dereference -d 'of a DIR: what symbolic links point to'
+complete -c shardbox -n '__shardbox_is sync' -s x -l one-file-system -d 'of a DIR: do not descend into other file systems'
+complete -c shardbox -n '__shardbox_is sync' -s n -l dry-run -d 'print what would change, a line each; change nothing'
+complete -c shardbox -n '__shardbox_is sync' -s i -l itemize-changes -d 'print each change, with what differs as rsync has it'
+complete -c shardbox -n '__shardbox_is sync' -l json -d 'an object a line for each change, and for all'
+complete -c shardbox -n '__shardbox_is sync' -s j -l threads -x -d 'threads to use (default: cores, at most 4)'
+complete -c shardbox -n '__shardbox_is sync' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
+complete -c shardbox -n '__shardbox_is sync' -l shard-size -x -d 'begin a new shard before one passes SIZE'
+complete -c shardbox -n '__shardbox_is sync' -l seal -d 'put new bytes into a new shard'
+complete -c shardbox -n '__shardbox_is sync' -l wait -x -d 'while another process writes it, wait (TIME: 90s, 5m)'
+complete -c shardbox -n '__shardbox_is sync' -s p -l preserve -d 'set owners, set-id and sticky bits (root: always)'
+complete -c shardbox -n '__shardbox_is sync' -l no-same-owner -d 'set none of these, also as root'
+complete -c shardbox -n '__shardbox_is sync' -l numeric-owner -d 'set owners by number, not by name'
+complete -c shardbox -n '__shardbox_is sync' -l sync -d 'have everything on disk before the end'
+complete -c shardbox -n '__shardbox_is sync' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
+complete -c shardbox -n '__shardbox_is sync' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is sync' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
+complete -c shardbox -n '__shardbox_is sync' -l dictionary -r -F -d 'the zstd dictionary of the records'
+complete -c shardbox -n '__shardbox_is sync' -l limits -x -a 'auto tail separate' -d 'where the limits are (default: seen)'
+complete -c shardbox -n '__shardbox_is sync' -l layout -x -a 'concatenated interleaved' -d 'how records lie in several shards'
+complete -c shardbox -n '__shardbox_is sync' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is sync' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is sync' -s h -l help -d 'show this help; --help-all shows every option'
+complete -c shardbox -n '__shardbox_is sync' -l help-all -d 'show every option'
+complete -c shardbox -n '__shardbox_is sync' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is sync' -l no-progress -d 'show no progress'
 
 complete -c shardbox -n '__shardbox_is diff' -s C -l directory -r -F -d 'compare with DIR or another container (default: .)'
 complete -c shardbox -n '__shardbox_is diff' -l prefix -x -d 'compare what ARCHIVE holds below DIR'
@@ -658,6 +697,7 @@ complete -c shardbox -n '__shardbox_is upgrade' -l no-progress -d 'show no progr
 complete -c shardbox-pack -w 'shardbox pack'
 complete -c shardbox-unpack -w 'shardbox unpack'
 complete -c shardbox-convert -w 'shardbox convert'
+complete -c shardbox-sync -w 'shardbox sync'
 complete -c shardbox-diff -w 'shardbox diff'
 complete -c shardbox-cat -w 'shardbox cat'
 complete -c shardbox-ls -w 'shardbox ls'

@@ -3,6 +3,7 @@
 extern const struct command pack_command;
 extern const struct command unpack_command;
 extern const struct command convert_command;
+extern const struct command sync_command;
 extern const struct command diff_command;
 extern const struct command cat_command;
 extern const struct command ls_command;
@@ -21,6 +22,7 @@ const struct command *const commands[] = {
     &pack_command,
     &unpack_command,
     &convert_command,
+    &sync_command,
     &diff_command,
     &cat_command,
     &ls_command,

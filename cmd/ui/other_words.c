@@ -21,50 +21,48 @@
 struct other_word {
     const char *words;
     const char *form;
-    const char *of_archive; /* the form if the first operand is called as an archive; or NULL */
 };
 
 static const char pack_form[] = "pack ARCHIVE [-C] PATH...";
 static const char convert_form[] = "convert PATH... ARCHIVE";
 
 static const struct other_word table[] = {
-    {"create make new backup -c --create", pack_form, NULL},
-    {"mksquashfs", "pack OUTPUT -C INPUT... .", NULL},
-    {"add append a -r --append", "pack --append ARCHIVE [-C] PATH...", NULL},
-    {"update -u --update", "pack --append --update ARCHIVE [-C] PATH...", NULL},
-    {"rsync sync", "pack --append --update OUTPUT -C INPUT... .",
-     "unpack --existing=newer ARCHIVE [DIR]"},
-    {"extract restore checkout", "unpack ARCHIVE [DIR] [PATH...]", NULL},
-    {"e unzip unsquashfs -x --extract --get", "unpack ARCHIVE [-C] [PATH...]", NULL},
-    {"zip", convert_form, NULL},
-    {"cp copy import export", "convert INPUT... OUTPUT", NULL},
-    {"subset", "convert --include=GLOB INPUT... OUTPUT", NULL},
-    {"index", "convert --wrap INPUT... OUTPUT", NULL},
-    {"list l dir", "ls ARCHIVE [PATH...]", NULL},
-    {"ll", "ls -l ARCHIVE [PATH...]", NULL},
-    {"-t", "find ARCHIVE [PATH...]", NULL},
-    {"-tv zipinfo", "ls -lR ARCHIVE [PATH...]", NULL},
-    {"tree", "ls --tree ARCHIVE [PATH...]", NULL},
-    {"stat", "ls -ld ARCHIVE [PATH...]", NULL},
-    {"info status", "ls --shards ARCHIVE", NULL},
-    {"index-to-csv", "find --json ARCHIVE", NULL},
-    {"count", "du --count ARCHIVE [PATH...]", NULL},
-    {"ncdu browse shell to-ncdu-json", "du --export=ncdu ARCHIVE | ncdu -f-", NULL},
-    {"get show print read head", "cat ARCHIVE PATH...", NULL},
-    {"search locate", "find --name=GLOB ARCHIVE", NULL},
-    {"remove delete del d unlink --delete", "rm ARCHIVE PATH...", NULL},
-    {"rename move ren", "mv ARCHIVE PATH...", NULL},
-    {"check test fsck validate scrub", "verify ARCHIVE [PATH...]", NULL},
-    {"repair", "verify --repair-from=COPY ARCHIVE", NULL},
-    {"compare cmp", "diff ARCHIVE [DIR]", NULL},
-    {"-d --diff --compare", "diff ARCHIVE [-C] [PATH...]", NULL},
-    {"compact vacuum gc prune", "defrag ARCHIVE", NULL},
-    {"reshard", "split --shard-size=SIZE ARCHIVE", NULL},
-    {"shard partition", "split --parts=N -o 'PART-{}.barecat' ARCHIVE", NULL},
-    {"join concat combine", "merge INPUT... OUTPUT", NULL},
-    {"-A --catenate --concatenate", "merge --append -o ARCHIVE PATH...", NULL},
-    {"version", "--version", NULL},
-    {"completion-script completions completion", "--completions=bash", NULL},
+    {"create make new backup -c --create", pack_form},
+    {"mksquashfs", "pack OUTPUT -C INPUT... ."},
+    {"add append a -r --append", "pack --append ARCHIVE [-C] PATH..."},
+    {"update -u --update", "pack --append --update ARCHIVE [-C] PATH..."},
+    {"rsync mirror", "sync INPUT... OUTPUT"},
+    {"extract restore checkout", "unpack ARCHIVE [DIR] [PATH...]"},
+    {"e unzip unsquashfs -x --extract --get", "unpack ARCHIVE [-C] [PATH...]"},
+    {"zip", convert_form},
+    {"cp copy import export", "convert INPUT... OUTPUT"},
+    {"subset", "convert --include=GLOB INPUT... OUTPUT"},
+    {"index", "convert --wrap INPUT... OUTPUT"},
+    {"list l dir", "ls ARCHIVE [PATH...]"},
+    {"ll", "ls -l ARCHIVE [PATH...]"},
+    {"-t", "find ARCHIVE [PATH...]"},
+    {"-tv zipinfo", "ls -lR ARCHIVE [PATH...]"},
+    {"tree", "ls --tree ARCHIVE [PATH...]"},
+    {"stat", "ls -ld ARCHIVE [PATH...]"},
+    {"info status", "ls --shards ARCHIVE"},
+    {"index-to-csv", "find --csv ARCHIVE"},
+    {"count", "du --count ARCHIVE [PATH...]"},
+    {"ncdu browse shell to-ncdu-json", "du --export=ncdu ARCHIVE | ncdu -f-"},
+    {"get show print read head", "cat ARCHIVE PATH..."},
+    {"search locate", "find --name=GLOB ARCHIVE"},
+    {"remove delete del d unlink --delete", "rm ARCHIVE PATH..."},
+    {"rename move ren", "mv ARCHIVE PATH..."},
+    {"check test fsck validate scrub", "verify ARCHIVE [PATH...]"},
+    {"repair", "verify --repair-from=COPY ARCHIVE"},
+    {"compare cmp", "diff ARCHIVE [DIR]"},
+    {"-d --diff --compare", "diff ARCHIVE [-C] [PATH...]"},
+    {"compact vacuum gc prune", "defrag ARCHIVE"},
+    {"reshard", "split --shard-size=SIZE ARCHIVE"},
+    {"shard partition", "split --parts=N -o 'PART-{}.barecat' ARCHIVE"},
+    {"join concat combine", "merge INPUT... OUTPUT"},
+    {"-A --catenate --concatenate", "merge --append -o ARCHIVE PATH..."},
+    {"version", "--version"},
+    {"completion-script completions completion", "--completions=bash"},
 };
 
 /* Programs whose first argument is such a word. */
@@ -322,18 +320,15 @@ static enum sb_code fill_in(const struct typed *typed, const char *form, struct 
     return code;
 }
 
-/* Of the forms of a row, the one that goes with what was typed. */
+/* To make what is called as another container is convert's. */
 static const char *choose_form(const struct other_word *row, const struct typed *typed)
 {
     enum sb_container_kind kind = SB_UNKNOWN;
-    bool is_archive;
 
     if (typed->count > 0)
         kind = sb_container_by_suffix(typed->operands[0]).kind;
-    is_archive = sb_container_takes(kind) & SB_TO_INDEX;
-    if (row->of_archive && is_archive)
-        return row->of_archive;
-    if (row->form == pack_form && kind != SB_UNKNOWN && !is_archive && !typed->directory)
+    if (row->form == pack_form && kind != SB_UNKNOWN && !(sb_container_takes(kind) & SB_TO_INDEX) &&
+        !typed->directory)
         return convert_form;
     return row->form;
 }

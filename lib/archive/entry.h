@@ -38,6 +38,10 @@ struct sb_entry {
     int64_t gid;
     int64_t mtime_ns; /* since 1970, may be negative */
 
+    /* Of an entry read from an index: the row's number, in the table of files or of directories; 0
+     * where there is no row. */
+    int64_t row;
+
     /* Files and links */
     int64_t size;
     int64_t offset;

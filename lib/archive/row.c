@@ -161,7 +161,8 @@ static const char *read_statistics(sqlite3_stmt *row, struct sb_entry *entry)
 
 void sb_row_entry(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry)
 {
-    *entry = (struct sb_entry){.type = is_dir ? SB_DIR : SB_FILE};
+    *entry = (struct sb_entry){.type = is_dir ? SB_DIR : SB_FILE,
+                               .row = sqlite3_column_int64(row, SB_ROW_NUMBER)};
     entry->defect = read_path(row, entry);
     if (!entry->defect)
         entry->defect = is_dir ? read_statistics(row, entry) : read_extent(row, entry);
@@ -171,7 +172,8 @@ void sb_row_entry(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry)
 
 void sb_row_name(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry)
 {
-    *entry = (struct sb_entry){.type = is_dir ? SB_DIR : SB_FILE};
+    *entry = (struct sb_entry){.type = is_dir ? SB_DIR : SB_FILE,
+                               .row = sqlite3_column_int64(row, PATH + 1)};
     entry->defect = read_path(row, entry);
 }
 

@@ -44,7 +44,7 @@ static char *path_statement_text(const struct sb_archive *archive, enum sb_state
                                columns, table, index);
     case SB_FILE_NAMES:
     case SB_DIR_NAMES:
-        return sqlite3_mprintf("SELECT path FROM main.%s INDEXED BY \"%w\""
+        return sqlite3_mprintf("SELECT path, rowid FROM main.%s INDEXED BY \"%w\""
                                " WHERE path >= ?1 AND path < ?2 ORDER BY path",
                                table, index);
     case SB_FILE_ENDS:

@@ -57,6 +57,7 @@ struct sb_item {
     int64_t old_size;
     uint32_t old_crc;
     unsigned mark;
+    unsigned change; /* bits of change.h */
     bool bare;     /* its bytes need not be read: it is taken as SB_ITEM_BARE */
     bool compares; /* its bytes decide what is done: they are read in a dry run too */
 

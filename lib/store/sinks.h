@@ -5,6 +5,7 @@
 #include "archive/own/progress.h"
 #include "archive/writer/writer.h"
 #include "core/error.h"
+#include "store/archive/unmet.h"
 #include "store/bag/writer.h"
 #include "store/cache/writer.h"
 #include "store/container.h"
@@ -46,6 +47,10 @@ struct sb_archive_sink_options {
      * an empty directory for a file. With `checksum` the CRC32C is compared whatever the time is.
      */
     bool checksum;
+    bool size_only; /* ... or, without checksum, only if the size differs */
+
+    struct sb_unmet *unmet;          /* notes which rows members meet; or NULL */
+    struct sb_change_report changes; /* what becomes of the archive */
 
     const char *advice; /* SB_MEET_ERROR and _END: the option that the message names; NULL:
                            "--duplicates" */
@@ -67,6 +72,10 @@ enum sb_code sb_sink_open_archive(struct sb_sink **out,
                                   const struct sb_archive_sink_options *options,
                                   struct sb_error *err) SB_CHECKED;
 
+/* Between the transfer and the commit, with `unmet`: sb_unmet_remove. */
+enum sb_code sb_sink_remove_unmet(struct sb_sink *sink, struct sb_unmet_counts *counts,
+                                  struct sb_error *err) SB_CHECKED;
+
 /* As sb_writer_set_progress, for the next commit. Not in a dry run. */
 void sb_sink_set_progress(struct sb_sink *sink, const struct sb_progress *progress);
 
@@ -83,10 +92,13 @@ uint32_t sb_sink_shards(const struct sb_sink *sink);
 struct sb_tree_sink_options {
     const char *directory; /* made if it is missing; its parent must exist */
     enum sb_existing existing;
+    bool checksum; /* SB_EXISTING_UPDATE: as in store/tree/update.h; so is the next */
+    bool size_only;
     bool preserve; /* set owners and set-id bits too */
     bool sync;
-    bool dry_run;     /* write nothing; sb_transfer must have it too */
-    bool root;        /* the source's root gives DIR its mode and time, if the sink made DIR */
+    bool dry_run; /* write nothing; sb_transfer must have it too */
+    /* the source's root gives DIR its mode and time, if the sink made DIR, or updates it */
+    bool root;
     unsigned threads; /* for making and finishing directories */
 
     /*
@@ -96,6 +108,8 @@ struct sb_tree_sink_options {
     bool names_differ;
 
     const struct sb_notify *notify;
+
+    struct sb_change_report changes; /* SB_EXISTING_UPDATE: what becomes of the tree */
 
     /* Optional, on the calling thread: a member was written, or would be in a real run. */
     void (*written)(void *context, const char *name, size_t size);

@@ -16,6 +16,7 @@ all_options() {
 # what it is about has: NAME, the commands that have it in another way, and why.
 differ() {
     cat <<'END'
+checksum sync   -c is rsync's own
 count convert,split records of each part; elsewhere it is only counted
 directory ls    -d is ls's own
 help ls,du,defrag   -h is human sizes, as ls and du have them
@@ -31,6 +32,7 @@ END
 letters_differ() {
     cat <<'END'
 L ls            -L is tree's
+c sync          -c is rsync's own
 T mv            -T is mv's own
 d ls,rm,du      -d is ls's, rm's and du's own
 h ls,du,defrag  human sizes; help is --help

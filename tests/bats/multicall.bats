@@ -159,8 +159,8 @@ stat a.barecat x|ls -ld a.barecat x
 index a.tar b.barecat|convert --wrap a.tar b.barecat
 remove a.barecat x y|rm a.barecat x y
 delete a.barecat|rm a.barecat PATH...
-rsync -a dir/ a.barecat|pack --append --update a.barecat -C dir/ .
-rsync a.barecat dir|unpack --existing=newer a.barecat -C dir
+rsync -a dir/ a.barecat|sync dir/ a.barecat
+rsync a.barecat dir|sync a.barecat dir
 reshard -s 5G a.barecat|split --shard-size=5G a.barecat
 reshard a.barecat|split --shard-size=SIZE a.barecat
 subset a.barecat -o b.barecat|convert --include=GLOB a.barecat b.barecat

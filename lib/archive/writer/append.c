@@ -19,13 +19,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char find_dir[] = "SELECT mode, uid, gid, mtime_ns FROM main.dirs WHERE path = ?1";
+static const char find_dir[] =
+    "SELECT mode, uid, gid, mtime_ns, rowid FROM main.dirs WHERE path = ?1";
 
 /* Also a directory without a row of its own, but with something below it. */
-static const char find_any_dir[] = "SELECT mode, uid, gid, mtime_ns FROM main.dirs WHERE path = ?1"
-                                   " UNION ALL SELECT NULL, NULL, NULL, NULL FROM main.files"
+static const char find_any_dir[] = "SELECT mode, uid, gid, mtime_ns, rowid FROM main.dirs"
+                                   " WHERE path = ?1"
+                                   " UNION ALL SELECT NULL, NULL, NULL, NULL, 0 FROM main.files"
                                    " WHERE path > ?1 || '/' AND path < ?1 || '0'"
-                                   " UNION ALL SELECT NULL, NULL, NULL, NULL FROM main.dirs"
+                                   " UNION ALL SELECT NULL, NULL, NULL, NULL, 0 FROM main.dirs"
                                    " WHERE path > ?1 || '/' AND path < ?1 || '0' LIMIT 1";
 
 static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
@@ -50,7 +52,8 @@ static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
     if (code == SB_OK)
         code = SB_PREPARE(writer->db, err,
                           {&writer->find_file, "SELECT shard, offset, size, crc32c, mode, uid,"
-                                               " gid, mtime_ns FROM main.files WHERE path = ?1"},
+                                               " gid, mtime_ns, rowid FROM main.files"
+                                               " WHERE path = ?1"},
                           {&writer->find_dir, writer->index_only ? find_any_dir : find_dir});
     return code;
 }

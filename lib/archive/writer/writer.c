@@ -160,6 +160,7 @@ static void take_file_row(sqlite3_stmt *row, struct sb_entry *entry)
     entry->uid = known_integer(row, 5, SB_HAS_UID, &entry->has);
     entry->gid = known_integer(row, 6, SB_HAS_GID, &entry->has);
     entry->mtime_ns = known_integer(row, 7, SB_HAS_MTIME, &entry->has);
+    entry->row = sqlite3_column_int64(row, 8);
     if ((entry->has & SB_HAS_MODE) && S_ISLNK(entry->mode))
         entry->type = SB_LINK;
 }
@@ -171,6 +172,7 @@ static void take_dir_row(sqlite3_stmt *row, struct sb_entry *entry)
     entry->uid = known_integer(row, 1, SB_HAS_UID, &entry->has);
     entry->gid = known_integer(row, 2, SB_HAS_GID, &entry->has);
     entry->mtime_ns = known_integer(row, 3, SB_HAS_MTIME, &entry->has);
+    entry->row = sqlite3_column_int64(row, 4);
 }
 
 enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,

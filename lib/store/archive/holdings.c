@@ -5,6 +5,7 @@
 #include "archive/writer/writer.h"
 #include "core/name.h"
 #include "core/number.h"
+#include "store/archive/unmet.h"
 #include "store/member.h"
 
 #include <string.h>
@@ -91,13 +92,15 @@ static enum sb_code has_below(struct sb_holdings *holdings, const struct sb_entr
 static enum sb_code drop_in_way(struct sb_holdings *holdings, const struct sb_entry *old,
                                 bool *gone, struct sb_error *err)
 {
-    bool full = false;
+    bool full = false, clears = false;
     enum sb_code code = SB_OK;
 
     *gone = holdings->makes_way;
     if (*gone && old->type == SB_DIR)
         code = has_below(holdings, old, &full, err);
-    *gone = *gone && !full;
+    if (!code && full && holdings->unmet)
+        code = sb_unmet_may_clear(holdings->unmet, old, &clears, err);
+    *gone = *gone && (!full || clears);
     if (code || !*gone || !holdings->writer)
         return code;
     return old->type == SB_DIR

@@ -16,6 +16,7 @@ struct sb_address;
 struct sb_member;
 struct sb_archive;
 struct sb_progress;
+struct sb_unmet;
 struct sb_writer;
 
 /* Zeroed but for the first five fields. */
@@ -27,6 +28,7 @@ struct sb_holdings {
     /* A file of the archive is dropped where a directory is wanted, and an empty directory where a
      * file is. */
     bool makes_way;
+    struct sb_unmet *unmet; /* with it also a directory whose members may all go; NULL: no other */
 
     /* Files from its begin on are the run's own, from an earlier stretch. Where such a file clashes
      * with a directory it is dropped, as within one stretch. NULL: the run has none. */

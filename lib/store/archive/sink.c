@@ -6,6 +6,7 @@
 #include "core/crc32c.h"
 #include "core/number.h"
 #include "store/archive/holdings.h"
+#include "store/archive/unmet.h"
 #include "store/sinks.h"
 
 #include <stdio.h>
@@ -29,6 +30,9 @@ struct archive_sink {
     bool appends;
     bool dry_run;
     bool checksum;
+    bool size_only;
+    struct sb_unmet *unmet; /* NULL: what no member has the name of stays */
+    struct sb_change_report changes;
     const struct sb_notify *notify;
     struct sb_writer *writer;    /* NULL in a dry run */
     struct sb_archive *existing; /* dry run of an append: what names are looked up in */
@@ -54,18 +58,6 @@ static struct archive_sink *self_of(struct sb_sink *sink)
 
 /* Names that the archive holds */
 
-/* Is anything of its row but the bytes' extent another than the archive's? */
-static bool differs(const struct sb_entry *entry, const struct sb_entry *old)
-{
-    unsigned news = entry->has & ~old->has, both = entry->has & old->has;
-
-    return (news & (SB_HAS_MODE | SB_HAS_UID | SB_HAS_GID | SB_HAS_MTIME)) ||
-           ((both & SB_HAS_MODE) && (entry->mode & 07777) != (old->mode & 07777)) ||
-           ((both & SB_HAS_UID) && entry->uid != old->uid) ||
-           ((both & SB_HAS_GID) && entry->gid != old->gid) ||
-           ((both & SB_HAS_MTIME) && entry->mtime_ns != old->mtime_ns);
-}
-
 /* Sizes say nothing about bytes that are yet to be recoded. */
 static bool has_other_size(const struct sb_entry *entry, const struct sb_entry *old, bool recodes)
 {
@@ -77,9 +69,9 @@ static void update(const struct archive_sink *self, const struct sb_entry *entry
                    const struct sb_entry *old, struct sb_item *item)
 {
     bool same_time = entry->has & old->has & SB_HAS_MTIME && entry->mtime_ns == old->mtime_ns;
-    bool looks = self->checksum || !same_time;
+    bool looks = self->checksum || (!self->size_only && !same_time);
 
-    item->mark |= differs(entry, old) ? NEW_ROW : 0;
+    item->mark |= item->change & SB_CHANGE_VALUES & ~(unsigned)SB_CHANGE_SIZE ? NEW_ROW : 0;
     if (has_other_size(entry, old, item->original) || (looks && !(old->has & SB_HAS_CRC))) {
         item->replaces = true;
     } else if (looks) {
@@ -171,18 +163,41 @@ static enum sb_code meet_existing(struct archive_sink *self, const struct sb_mem
 {
     const struct sb_entry *entry = &member->entry;
     struct sb_entry old;
+    bool again = false;
     enum sb_code code = sb_holdings_meet(&self->holdings, entry, &old, err);
 
+    if (self->unmet && (!code || code == SB_NOENT) &&
+        sb_unmet_meet(self->unmet, code ? NULL : &old, &again, err))
+        return err->code;
     if (code)
         return code == SB_NOENT ? SB_OK : code;
-    if (entry->type == SB_DIR)
-        return (self->keep_dirs && old.has) || !differs(entry, &old) ? SB_END : SB_OK;
-    return meet_file(self, member, &old, item, err);
+    item->change = sb_change_between(entry, &old);
+    /* What the archive holds is not what an earlier member of this name makes of it. */
+    if (again) {
+        item->replaces = true;
+        item->old_size = old.size;
+        return SB_OK;
+    }
+    if (entry->type != SB_DIR)
+        return meet_file(self, member, &old, item, err);
+    return (self->keep_dirs && old.has) || !item->change ? SB_END : SB_OK;
 }
 
-static void count_dry(struct sb_sink_counts *counts, const struct sb_entry *entry,
+/* Reports an item that is stored, or whose row alone is. */
+static void report_change(const struct archive_sink *self, const struct sb_entry *entry,
+                          const struct sb_item *item)
+{
+    bool bytes = entry->type != SB_DIR && !(item->mark & SAME_BYTES);
+
+    sb_change_report(&self->changes, entry, item->change | (bytes ? SB_CHANGE_BYTES : 0));
+}
+
+static void count_dry(struct archive_sink *self, const struct sb_entry *entry,
                       const struct sb_item *item)
 {
+    struct sb_sink_counts *counts = &self->sink.counts;
+
+    report_change(self, entry, item);
     if (entry->type == SB_DIR) {
         counts->dirs++;
     } else if (item->mark & SAME_BYTES) {
@@ -198,10 +213,12 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 {
     struct archive_sink *self = self_of(sink);
     const struct sb_entry *entry = &member->entry;
-    enum sb_code code = self->appends ? meet_existing(self, member, item, err) : SB_OK;
+    enum sb_code code;
 
+    item->change = SB_CHANGE_NEW;
+    code = self->appends ? meet_existing(self, member, item, err) : SB_OK;
     if (!code && self->dry_run && !item->compares)
-        count_dry(&sink->counts, entry, item);
+        count_dry(self, entry, item);
     return code;
 }
 
@@ -489,6 +506,7 @@ static enum sb_code add_file(struct archive_sink *self, const struct sb_item *it
     }
     if (code)
         return code;
+    report_change(self, &entry, item);
     if (hard_link)
         return sb_writer_add_copy(self->writer, &entry, hard_link, strlen(hard_link), err);
     entry.has |= SB_HAS_CRC;
@@ -520,6 +538,7 @@ static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *i
     entry.has = (entry.has & ~(unsigned)SB_HAS_CRC) | (old.has & SB_HAS_CRC);
     self->sink.counts.renewed++;
     sb_count_up(&self->renewed_bytes, entry.size);
+    report_change(self, &entry, item);
     return sb_writer_add_file(self->writer, &entry, err);
 }
 
@@ -546,6 +565,7 @@ static enum sb_code add_item(struct archive_sink *self, struct sb_item *item, st
 {
     if (item->member.entry.type == SB_DIR) {
         self->sink.counts.dirs++;
+        report_change(self, &item->member.entry, item);
         return sb_writer_add_dir(self->writer, &item->member.entry, err);
     }
     if (item->mark & SAME_BYTES)
@@ -576,7 +596,7 @@ static void drain_dry(struct archive_sink *self, const struct sb_batch *batch)
             continue;
         sb_report(self->notify, SB_NOTE, "would-store", item->member.entry.path,
                   "would be replaced");
-        count_dry(&self->sink.counts, &item->member.entry, item);
+        count_dry(self, &item->member.entry, item);
     }
 }
 
@@ -637,6 +657,7 @@ static enum sb_code open_target(struct archive_sink *self,
                                           .archive = self->existing,
                                           .notify = options->notify,
                                           .makes_way = options->meeting == SB_MEET_UPDATE,
+                                          .unmet = options->unmet,
                                           .progress = options->progress};
     return code;
 }
@@ -660,6 +681,9 @@ enum sb_code sb_sink_open_archive(struct sb_sink **out,
     self->appends = options->writer.mode == SB_APPEND;
     self->dry_run = options->dry_run;
     self->checksum = options->checksum;
+    self->size_only = options->size_only;
+    self->unmet = options->unmet;
+    self->changes = options->changes;
     self->notify = options->notify;
     code = open_target(self, options, err);
     if (code) {
@@ -683,6 +707,14 @@ struct sb_address sb_sink_address(const struct sb_sink *sink)
 
     sb_writer_address(self->writer, &shard, &offset);
     return (struct sb_address){.shard = shard, .offset = offset};
+}
+
+enum sb_code sb_sink_remove_unmet(struct sb_sink *sink, struct sb_unmet_counts *counts,
+                                  struct sb_error *err)
+{
+    struct archive_sink *self = self_of(sink);
+
+    return sb_unmet_remove(self->unmet, self->writer, &self->changes, counts, err);
 }
 
 uint32_t sb_sink_shards(const struct sb_sink *sink)

@@ -9,6 +9,7 @@
 #include "core/io.h"
 #include "core/number.h"
 #include "store/tree/sink_impl.h"
+#include "store/tree/update.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,13 +49,26 @@ static void count_file(struct sb_tree_sink *sink, const struct sb_entry *entry, 
     sb_tree_report_written(sink, entry);
 }
 
+/* One that stays as it is, but perhaps for mode, owner or time. */
+static void count_left(struct sb_tree_sink *sink, const struct sb_entry *entry, unsigned change)
+{
+    struct sb_sink_counts *counts = &sink->base.counts;
+
+    if (!change) {
+        counts->left++;
+        return;
+    }
+    counts->renewed++;
+    sb_change_report(&sink->options.changes, entry, change);
+}
+
 static enum sb_code take_root(struct sb_tree_sink *sink, const struct sb_entry *entry,
                               struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
-    if (sink->options.root && sink->target.made)
-        code = sb_tree_dirs_add(sink->dirs, entry, false, err);
+    if (sink->options.root && (sink->target.made || sink->options.existing == SB_EXISTING_UPDATE))
+        code = sb_tree_dirs_add(sink->dirs, entry, false, sink->target.made, err);
     return code ? code : SB_END;
 }
 
@@ -94,6 +108,21 @@ static enum sb_code note_failure(struct sb_tree_sink *sink, const struct sb_entr
     return sb_tree_names_set(sink->names, entry->path, entry->path_size, SB_NAME_FAILED, err);
 }
 
+/* What of a directory that is there would change. */
+static void look_at_attributes(struct sb_tree_sink *sink, const struct sb_entry *entry,
+                               const struct stat *st)
+{
+    struct sb_attributes attributes;
+    unsigned change;
+
+    if (sink->options.existing != SB_EXISTING_UPDATE)
+        return;
+    sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
+    change = sb_tree_attributes_differ(st, entry, &attributes);
+    if (change)
+        sb_change_report(&sink->options.changes, entry, change);
+}
+
 static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb_entry *entry,
                                       struct sb_error *err)
 {
@@ -112,9 +141,12 @@ static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb
         code = sb_fail(err, SB_EXISTS, "exists already, and is not a directory");
     if (code && code != SB_NOENT)
         return sb_tree_report_write_failure(sink, entry->path, err) ? err->code : SB_END;
-    if (!missing)
+    if (!missing) {
+        look_at_attributes(sink, entry, &st);
         return SB_END;
+    }
     sink->base.counts.dirs++;
+    sb_change_report(&sink->options.changes, entry, SB_CHANGE_NEW);
     sb_tree_report_written(sink, entry);
     return SB_OK;
 }
@@ -132,17 +164,24 @@ static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_memb
                   "hard link to %s, which was not written; left out", member->hard_link);
         return note_failure(sink, entry, err) ? err->code : SB_END;
     }
+    item->change = SB_CHANGE_NEW;
+    /* Of a link the target is needed. */
+    item->compares = sink->options.existing == SB_EXISTING_UPDATE && entry->type == SB_LINK &&
+                     !member->hard_link && sink->target.fd >= 0;
+    if (item->compares)
+        return SB_OK;
     if (!(item->mark & SB_TREE_OURS) && sink->target.fd >= 0 &&
-        sb_tree_decide(&sink->job, &sink->walk, entry, &decision, err)) {
+        sb_tree_decide(&sink->job, &sink->walk, entry, NULL, &decision, &item->change, err)) {
         if (sb_tree_report_write_failure(sink, entry->path, err) || note_failure(sink, entry, err))
             return err->code;
         return SB_END;
     }
     if (decision == SB_LEAVE) {
-        sink->base.counts.left++;
+        count_left(sink, entry, item->change);
         return SB_END;
     }
     count_file(sink, entry, false);
+    sb_change_report(&sink->options.changes, entry, item->change | SB_CHANGE_BYTES);
     return SB_OK;
 }
 
@@ -196,7 +235,13 @@ static bool may_stay(const struct sb_tree_sink *sink, const struct sb_item *item
 {
     const struct sb_entry *entry = &item->member.entry;
 
-    if (item->state != SB_ITEM_NEW || (item->mark & SB_TREE_LATE) || entry->size < 0)
+    bool here = item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE;
+
+    if ((item->mark & SB_TREE_LATE) || entry->size < 0)
+        return false;
+    if (sink->options.existing == SB_EXISTING_UPDATE)
+        return (item->state == SB_ITEM_NEW || here) && entry->type == SB_FILE && !item->original;
+    if (item->state != SB_ITEM_NEW)
         return false;
     if (sink->options.existing == SB_EXISTING_NEWER)
         return true;
@@ -217,11 +262,14 @@ static enum sb_code look(struct sb_sink *base, struct sb_batch *batch, struct sb
 
         if (!may_stay(sink, item))
             continue;
-        if (sb_tree_decide(&sink->job, &walk, &item->member.entry, &decision, err)) {
+        if (sb_tree_decide(&sink->job, &walk, &item->member.entry, NULL, &decision, &item->change,
+                           err)) {
             code = sb_tree_fail(batch, item, err);
         } else if (decision == SB_LEAVE) {
             item->mark |= SB_TREE_LEFT;
             item->state = SB_ITEM_STORED;
+        } else if (decision == SB_WRITE_REPLACE) {
+            item->mark |= SB_TREE_REPLACES;
         }
     }
     sb_walk_release(&walk);
@@ -240,6 +288,25 @@ static enum sb_code store_part(struct sb_tree_sink *sink, struct sb_batch *batch
     return code;
 }
 
+/* In a dry run: would the link be made? */
+static enum sb_code look_at_link(struct sb_tree_sink *sink, struct sb_walk *walk,
+                                 struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+{
+    char target[SB_LINK_BYTES_MOST + 1];
+    enum sb_decision decision;
+
+    if (item->state != SB_ITEM_READ || item->data_size >= sizeof(target))
+        return SB_OK;
+    memcpy(target, batch->data + item->data_at, item->data_size);
+    target[item->data_size] = '\0';
+    if (sb_tree_decide(&sink->job, walk, &item->member.entry, target, &decision, &item->change,
+                       err))
+        return sb_tree_fail(batch, item, err);
+    item->mark |= decision == SB_LEAVE ? SB_TREE_LEFT : 0;
+    item->state = SB_ITEM_STORED;
+    return SB_OK;
+}
+
 static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct sb_pipeline *turns,
                           struct sb_error *err)
 {
@@ -248,10 +315,12 @@ static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct s
     struct sb_walk walk;
 
     sb_walk_init(&walk, sink->target.fd);
+    for (size_t i = 0; sink->options.dry_run && !code && i < batch->count; i++)
+        code = look_at_link(sink, &walk, batch, &batch->items[i], err);
     for (size_t i = 0; !code && i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
-        if (item->mark & SB_TREE_LATE)
+        if (item->mark & SB_TREE_LATE || sink->options.dry_run)
             continue;
         if (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE)
             code = sb_tree_write(&sink->job, &walk, batch, item, err);
@@ -322,9 +391,11 @@ static enum sb_code settle(struct sb_tree_sink *sink, const struct sb_item *item
     if (item->state != SB_ITEM_STORED && item->state != SB_ITEM_FAILED)
         return SB_OK;
     if (item->mark & SB_TREE_LEFT) {
-        counts->left++;
+        count_left(sink, &item->member.entry, item->change);
     } else if (item->state == SB_ITEM_STORED) {
         count_file(sink, &item->member.entry, item->original);
+        sb_change_report(&sink->options.changes, &item->member.entry,
+                         item->change | SB_CHANGE_BYTES);
         counts->superseded += (item->mark & SB_TREE_OURS) != 0;
     }
     return note_state(sink, item, err);

@@ -15,7 +15,7 @@ struct sb_tree_dirs {
     sqlite3_stmt *rows; /* NULL: at the beginning */
 };
 
-enum { NAME = 1, RANK, HAS, MODE, UID, GID, MTIME };
+enum { NAME = 1, RANK, HAS, MODE, UID, GID, MTIME, MADE };
 
 enum sb_code sb_tree_dirs_new(struct sb_tree_dirs **out, struct sqlite3 *db, struct sb_error *err)
 {
@@ -26,14 +26,15 @@ enum sb_code sb_tree_dirs_new(struct sb_tree_dirs **out, struct sqlite3 *db, str
     if (!dirs)
         return sb_fail_memory(err);
     dirs->db = db;
-    code = sb_database_run(db,
-                           "CREATE TABLE dirs (name BLOB PRIMARY KEY, rank INTEGER, has INTEGER, "
-                           "mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER) "
-                           "WITHOUT ROWID",
-                           err);
+    code =
+        sb_database_run(db,
+                        "CREATE TABLE dirs (name BLOB PRIMARY KEY, rank INTEGER, has INTEGER, "
+                        "mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER, made INTEGER) "
+                        "WITHOUT ROWID",
+                        err);
     if (!code)
-        code = sb_database_prepare(db, &dirs->add,
-                                   "REPLACE INTO dirs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", err);
+        code = sb_database_prepare(
+            db, &dirs->add, "REPLACE INTO dirs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", err);
     if (code)
         sb_tree_dirs_free(dirs);
     else
@@ -58,7 +59,7 @@ static int64_t rank_of(const struct sb_entry *entry, bool closed)
 }
 
 enum sb_code sb_tree_dirs_add(struct sb_tree_dirs *dirs, const struct sb_entry *entry, bool closed,
-                              struct sb_error *err)
+                              bool made, struct sb_error *err)
 {
     sqlite3_stmt *add = dirs->add;
 
@@ -69,6 +70,7 @@ enum sb_code sb_tree_dirs_add(struct sb_tree_dirs *dirs, const struct sb_entry *
     sqlite3_bind_int64(add, UID, entry->uid);
     sqlite3_bind_int64(add, GID, entry->gid);
     sqlite3_bind_int64(add, MTIME, entry->mtime_ns);
+    sqlite3_bind_int(add, MADE, made);
     return sb_database_step(add, err);
 }
 
@@ -86,6 +88,7 @@ static struct sb_entry entry_of(sqlite3_stmt *row)
         .uid = sqlite3_column_int64(row, UID - 1),
         .gid = sqlite3_column_int64(row, GID - 1),
         .mtime_ns = sqlite3_column_int64(row, MTIME - 1),
+        .row = sqlite3_column_int64(row, MADE - 1),
     };
 }
 

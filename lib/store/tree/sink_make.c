@@ -1,6 +1,10 @@
 #include "store/tree/sink_impl.h"
 
 #include "core/interrupt.h"
+#include "store/tree/update.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #define OWNER_MAY_SEARCH 0100
 
@@ -32,11 +36,13 @@ void sb_tree_report_written(const struct sb_tree_sink *sink, const struct sb_ent
 
 /* On any thread. */
 static enum sb_code make_directory(void *context, struct sb_walk *walk,
-                                   const struct sb_entry *entry, struct sb_error *err)
+                                   const struct sb_entry *entry, unsigned *change,
+                                   struct sb_error *err)
 {
     struct sb_tree_sink *sink = context;
     struct sb_attributes attributes;
     const char *component;
+    bool made = false;
     enum sb_code code;
     int dir_fd;
 
@@ -44,27 +50,31 @@ static enum sb_code make_directory(void *context, struct sb_walk *walk,
                              &dir_fd, &component, err);
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     if (!code)
-        code = sb_target_make_directory(dir_fd, component, &attributes, err);
+        code = sb_target_make_directory(dir_fd, component, &attributes, &made, err);
+    *change = made ? SB_CHANGE_NEW : 0;
     return code;
 }
 
 /* Notes what it is to become, once it was made. */
 static enum sb_code note_directory(void *context, const struct sb_entry *entry, enum sb_code code,
-                                   struct sb_error *err)
+                                   unsigned change, struct sb_error *err)
 {
     struct sb_tree_sink *sink = context;
+    bool updates = sink->options.existing == SB_EXISTING_UPDATE, made = change & SB_CHANGE_NEW;
     struct sb_attributes attributes;
     bool closed;
 
     if (code)
         return sb_tree_report_write_failure(sink, entry->path, err);
-    sink->base.counts.dirs++;
+    sink->base.counts.dirs += made || !updates;
+    if (made)
+        sb_change_report(&sink->options.changes, entry, change);
     sb_tree_report_written(sink, entry);
     if (!(entry->has & KNOWN))
         return SB_OK;
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     closed = attributes.mode_known && !(attributes.mode & OWNER_MAY_SEARCH);
-    return sb_tree_dirs_add(sink->dirs, entry, closed, err);
+    return sb_tree_dirs_add(sink->dirs, entry, closed, made, err);
 }
 
 static enum sb_code next_of_wave(void *context, struct sb_entry *entry, struct sb_error *err)
@@ -108,35 +118,48 @@ enum sb_code sb_tree_make_directory(struct sb_tree_sink *sink, const struct sb_e
                                     struct sb_error *err)
 {
     enum sb_code code = sb_tree_make_wave(sink, err);
+    unsigned change;
 
     if (code)
         return code;
-    code = make_directory(sink, &sink->walk, entry, err);
-    return note_directory(sink, entry, code, err);
+    code = make_directory(sink, &sink->walk, entry, &change, err);
+    return note_directory(sink, entry, code, change, err);
 }
 
 /* On any thread. */
 static enum sb_code finish_directory(void *context, struct sb_walk *walk,
-                                     const struct sb_entry *entry, struct sb_error *err)
+                                     const struct sb_entry *entry, unsigned *change,
+                                     struct sb_error *err)
 {
     const struct sb_tree_sink *sink = context;
+    bool updates = sink->options.existing == SB_EXISTING_UPDATE;
     struct sb_attributes attributes;
     const char *component = ".";
     int dir_fd = sink->target.fd;
     enum sb_code code = SB_OK;
+    struct stat st;
 
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     if (entry->path_size > 0)
         code = sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
                                  &component, err);
-    return code ? code : sb_target_finish_directory(dir_fd, component, &attributes, err);
+    if (code)
+        return code;
+    if (updates && fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        *change = sb_tree_attributes_differ(&st, entry, &attributes);
+        if (*change == 0)
+            return SB_OK;
+    }
+    return sb_target_finish_directory(dir_fd, component, &attributes, err);
 }
 
 static enum sb_code report_finished(void *context, const struct sb_entry *entry, enum sb_code code,
-                                    struct sb_error *err)
+                                    unsigned change, struct sb_error *err)
 {
     const struct sb_tree_sink *sink = context;
 
+    if (!code && change && !entry->row)
+        sb_change_report(&sink->options.changes, entry, change);
     if (!code)
         return SB_OK;
     return report_failure(sink, "metadata",
@@ -168,6 +191,7 @@ enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink, struct sb_err
         .done = report_finished,
     };
     enum sb_code code = sb_tree_workers_run(&workers, err);
+    unsigned change;
     bool closed;
 
     if (!sink->has_closed)
@@ -175,8 +199,9 @@ enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink, struct sb_err
     while (!code) {
         if (sb_heed_interrupt(err))
             return err->code;
-        code = finish_directory(sink, &sink->walk, &sink->closed, err);
-        code = report_finished(sink, &sink->closed, code, err);
+        change = 0;
+        code = finish_directory(sink, &sink->walk, &sink->closed, &change, err);
+        code = report_finished(sink, &sink->closed, code, change, err);
         if (!code)
             code = sb_tree_dirs_next(sink->dirs, &sink->closed, &closed, err);
     }

@@ -14,6 +14,7 @@ struct slot {
         struct sb_entry entry;
         size_t path_at;
         enum sb_code code;
+        unsigned change;
         struct sb_error error;
     } items[SLOT_DIRS];
 };
@@ -61,7 +62,9 @@ static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns,
     for (size_t i = 0; i < slot->count; i++) {
         struct slot_item *item = &slot->items[i];
 
-        item->code = workers->work(workers->context, &walk, &item->entry, &item->error);
+        item->change = 0;
+        item->code =
+            workers->work(workers->context, &walk, &item->entry, &item->change, &item->error);
     }
     sb_walk_release(&walk);
     return SB_OK;
@@ -78,7 +81,7 @@ static enum sb_code drain(void *context, void *drained, struct sb_error *err)
 
         if (item->code)
             *err = item->error;
-        code = workers->done(workers->context, &item->entry, item->code, err);
+        code = workers->done(workers->context, &item->entry, item->code, item->change, err);
     }
     return code;
 }

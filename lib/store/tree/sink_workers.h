@@ -19,13 +19,14 @@ struct sb_tree_workers {
      * no more. */
     enum sb_code (*next)(void *context, struct sb_entry *entry, struct sb_error *err);
 
-    /* Any thread, in any order, each with a walk of its own. */
+    /* Any thread, in any order, each with a walk of its own. *change, 0 before: bits of change.h.
+     */
     enum sb_code (*work)(void *context, struct sb_walk *walk, const struct sb_entry *entry,
-                         struct sb_error *err);
+                         unsigned *change, struct sb_error *err);
 
     /* The calling thread, in order: what came of it. *err is why, and says what it returns. */
     enum sb_code (*done)(void *context, const struct sb_entry *entry, enum sb_code code,
-                         struct sb_error *err);
+                         unsigned change, struct sb_error *err);
 };
 
 /* Until the last, or until `done` or `next` returns an error. SB_INTERRUPT. */

@@ -1,4 +1,5 @@
 #include "store/tree/sink_write.h"
+#include "store/tree/update.h"
 
 #include "core/interrupt.h"
 #include "core/io.h"
@@ -42,9 +43,27 @@ static enum sb_code find_place(const struct sb_tree_job *job, struct sb_walk *wa
                              component, err);
 }
 
+static enum sb_code decide_at(const struct sb_tree_job *job, int dir_fd, const char *component,
+                              const struct sb_entry *entry, const char *link_target,
+                              enum sb_existing existing, enum sb_decision *decision,
+                              unsigned *change, struct sb_error *err)
+{
+    const struct sb_tree_sink_options *options = job->options;
+    const struct sb_tree_update how = {.checksum = options->checksum,
+                                       .size_only = options->size_only,
+                                       .dry_run = options->dry_run};
+    struct sb_attributes attributes;
+
+    if (existing != SB_EXISTING_UPDATE)
+        return sb_target_decide(dir_fd, component, entry, link_target, existing, decision, err);
+    sb_target_attributes(job->target, entry, options->preserve, &attributes);
+    return sb_tree_update(&how, dir_fd, component, entry, link_target, &attributes, decision,
+                          change, err);
+}
+
 enum sb_code sb_tree_decide(const struct sb_tree_job *job, struct sb_walk *walk,
-                            const struct sb_entry *entry, enum sb_decision *decision,
-                            struct sb_error *err)
+                            const struct sb_entry *entry, const char *link_target,
+                            enum sb_decision *decision, unsigned *change, struct sb_error *err)
 {
     const char *component;
     enum sb_code code;
@@ -56,7 +75,8 @@ enum sb_code sb_tree_decide(const struct sb_tree_job *job, struct sb_walk *walk,
         return SB_OK;
     if (code)
         return code;
-    return sb_target_decide(dir_fd, component, entry, NULL, job->options->existing, decision, err);
+    return decide_at(job, dir_fd, component, entry, link_target, job->options->existing, decision,
+                     change, err);
 }
 
 /* What an item becomes: a symbolic link, another name of a file, or else a file. */
@@ -91,19 +111,21 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
     const struct sb_entry *entry = &item->member.entry;
     enum sb_existing existing =
         item->mark & SB_TREE_OURS ? SB_EXISTING_REPLACE : job->options->existing;
-    enum sb_decision decision = SB_WRITE_NEW;
+    enum sb_decision decision = item->mark & SB_TREE_REPLACES ? SB_WRITE_REPLACE : SB_WRITE_NEW;
     const char *component;
     enum sb_code code;
     int dir_fd;
 
+    if (decision == SB_WRITE_NEW)
+        item->change = SB_CHANGE_NEW;
     code = find_place(job, walk, entry, &dir_fd, &component, err);
     for (int tries = 0; !code && tries < 2; tries++) {
         code = try_newcomer(making, dir_fd, component, attributes, decision == SB_WRITE_REPLACE,
                             sb_walk_note(walk), newcomer, err);
         if (code != SB_EXISTS)
             return code;
-        code = sb_target_decide(dir_fd, component, entry, making->link_target, existing, &decision,
-                                err);
+        code = decide_at(job, dir_fd, component, entry, making->link_target, existing, &decision,
+                         &item->change, err);
         if (!code && decision == SB_LEAVE) {
             item->mark |= SB_TREE_LEFT;
             item->state = SB_ITEM_STORED;

@@ -20,6 +20,7 @@ enum {
     SB_TREE_OURS = 1 << 1,     /* one before it had its name: what this run wrote is replaced */
     SB_TREE_LINKABLE = 1 << 2, /* a hard link to a name that came before */
     SB_TREE_LEFT = 1 << 3,     /* stored, but what was there stays */
+    SB_TREE_REPLACES = 1 << 4, /* what is there was looked at, and is to be replaced */
 };
 
 /* What all items of a run have in common; read-only while workers run. */
@@ -45,9 +46,13 @@ void sb_tree_part_release(struct sb_tree_part *part);
 /* The mode that directories above members are made with; none in a dry run. */
 mode_t sb_tree_default_mode(const struct sb_tree_job *job);
 
-/* What would become of a file or link under options->existing; it is not written. */
+/*
+ * What is to become of a file or link under options->existing; it is not written. link_target:
+ * NULL if it is not known. *change is set for SB_EXISTING_UPDATE, which also sets attributes.
+ */
 enum sb_code sb_tree_decide(const struct sb_tree_job *job, struct sb_walk *walk,
-                            const struct sb_entry *entry, enum sb_decision *decision,
+                            const struct sb_entry *entry, const char *link_target,
+                            enum sb_decision *decision, unsigned *change,
                             struct sb_error *err) SB_CHECKED;
 
 /* Notes what is wrong with an item: SB_OK unless that ends the work. */

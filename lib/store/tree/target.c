@@ -78,8 +78,7 @@ void sb_target_attributes(const struct sb_target *target, const struct sb_entry 
                    (out->uid == target->uid && out->gid == target->gid && out->mode <= PERMISSIONS);
 }
 
-/* -1, 0, 1; a file system that keeps whole seconds is not taken for older. */
-static int compare_times(const struct stat *st, int64_t mtime_ns)
+int sb_target_compare_times(const struct stat *st, int64_t mtime_ns)
 {
     struct timespec stored = sb_time_split(mtime_ns);
 
@@ -90,7 +89,7 @@ static int compare_times(const struct stat *st, int64_t mtime_ns)
     return st->st_mtim.tv_nsec < stored.tv_nsec ? -1 : 1;
 }
 
-static bool same_link(int dir_fd, const char *component, const char *link_target)
+bool sb_target_is_link_to(int dir_fd, const char *component, const char *link_target)
 {
     char found[PATH_MAX];
     ssize_t size = readlinkat(dir_fd, component, found, sizeof(found));
@@ -106,9 +105,9 @@ static bool is_same(int dir_fd, const char *component, const struct stat *st,
     if (entry->type == SB_LINK ? !S_ISLNK(st->st_mode) : !S_ISREG(st->st_mode))
         return false;
     if (entry->type == SB_LINK && link_target)
-        return same_link(dir_fd, component, link_target);
+        return sb_target_is_link_to(dir_fd, component, link_target);
     return st->st_size == entry->size &&
-           (!(entry->has & SB_HAS_MTIME) || compare_times(st, entry->mtime_ns) == 0);
+           (!(entry->has & SB_HAS_MTIME) || sb_target_compare_times(st, entry->mtime_ns) == 0);
 }
 
 enum sb_code sb_target_decide(int dir_fd, const char *component, const struct sb_entry *entry,
@@ -128,7 +127,7 @@ enum sb_code sb_target_decide(int dir_fd, const char *component, const struct sb
     if (existing == SB_EXISTING_SKIP)
         leave = is_same(dir_fd, component, &st, entry, link_target);
     else if (existing == SB_EXISTING_NEWER)
-        leave = (entry->has & SB_HAS_MTIME) && compare_times(&st, entry->mtime_ns) >= 0;
+        leave = (entry->has & SB_HAS_MTIME) && sb_target_compare_times(&st, entry->mtime_ns) >= 0;
     *decision = leave ? SB_LEAVE : SB_WRITE_REPLACE;
     return SB_OK;
 }
@@ -335,13 +334,15 @@ enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
 }
 
 enum sb_code sb_target_make_directory(int dir_fd, const char *component,
-                                      const struct sb_attributes *attributes, struct sb_error *err)
+                                      const struct sb_attributes *attributes, bool *made,
+                                      struct sb_error *err)
 {
     bool secret = attributes->preserve && attributes->mode_known;
     mode_t mode = secret ? 0 : attributes->mode;
     struct stat st;
 
-    if (mkdirat(dir_fd, component, mode | OWNER_MAY_FILL) == 0)
+    *made = mkdirat(dir_fd, component, mode | OWNER_MAY_FILL) == 0;
+    if (*made)
         return SB_OK;
     if (errno != EEXIST)
         return sb_fail_errno(err, errno, "cannot be made");

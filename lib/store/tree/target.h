@@ -25,6 +25,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+struct stat;
+
 struct sb_target {
     int fd;    /* of DIR; -1 when a dry run did not find it */
     bool made; /* DIR was made by sb_target_open */
@@ -55,6 +57,13 @@ void sb_target_release(struct sb_target *target);
  * cannot hold become the nearest ones. */
 void sb_target_attributes(const struct sb_target *target, const struct sb_entry *entry,
                           bool preserve, struct sb_attributes *out);
+
+/* -1, 0, 1: is the object older than the time of the archive, as old, or newer? One with whole
+ * seconds, as some file systems keep them, counts as old as any time within its second. */
+int sb_target_compare_times(const struct stat *st, int64_t mtime_ns);
+
+/* Is it a symbolic link with this target? */
+bool sb_target_is_link_to(int dir_fd, const char *component, const char *link_target);
 
 enum sb_decision {
     SB_WRITE_NEW,     /* nothing is there */
@@ -120,11 +129,11 @@ enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
 void sb_newcomer_drop(struct sb_newcomer *newcomer);
 
 /*
- * Makes a directory so that it can be filled; one that is there already is left as it is.
- * SB_EXISTS when something else is there.
+ * Makes a directory so that it can be filled; one that is there already is left as it is. *made: it
+ * was not there. SB_EXISTS when something else is there.
  */
 enum sb_code sb_target_make_directory(int dir_fd, const char *component,
-                                      const struct sb_attributes *attributes,
+                                      const struct sb_attributes *attributes, bool *made,
                                       struct sb_error *err) SB_CHECKED;
 
 /*

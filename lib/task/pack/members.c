@@ -1,12 +1,16 @@
 #include "task/pack/members.h"
 
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct members {
     struct sb_source source;
     struct sb_pack_source *items;
     struct sb_pack_members_options options;
+    char *own_dir; /* parts of the archive's path: its directory and its name in there */
+    char *own_base;
 };
 
 static struct members *self_of(struct sb_source *source)
@@ -16,8 +20,12 @@ static struct members *self_of(struct sb_source *source)
 
 static void free_members(struct sb_source *source)
 {
-    sb_pack_source_free(self_of(source)->items);
-    free(source);
+    struct members *self = self_of(source);
+
+    sb_pack_source_free(self->items);
+    free(self->own_dir);
+    free(self->own_base);
+    free(self);
 }
 
 static enum sb_type type_of(enum sb_node node)
@@ -96,6 +104,14 @@ enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source 
     self->source = (struct sb_source){.ops = &ops, .name = "files", .loads = true, .unique = true};
     self->items = items;
     self->options = *options;
+    self->own_dir = strdup(options->archive);
+    self->own_base = strdup(options->archive);
+    if (!self->own_dir || !self->own_base) {
+        free_members(&self->source);
+        return sb_fail_memory(err);
+    }
+    self->options.read.own_dir = dirname(self->own_dir);
+    self->options.read.own_base = basename(self->own_base);
     *out = &self->source;
     return SB_OK;
 }

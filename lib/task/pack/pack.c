@@ -6,7 +6,6 @@
 #include "task/pack/members.h"
 #include "task/transfer/transfer.h"
 
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +18,6 @@ struct packer {
     struct sb_source *source;
     struct sb_sink *sink; /* NULL where there is a run */
     struct sb_checkpoint *run;
-    char *own_dir; /* parts of the archive's path: its directory and its name in there */
-    char *own_base;
     atomic_uint own_shards;
 };
 
@@ -89,17 +86,12 @@ static enum sb_code open_files(struct packer *packer, const struct sb_pack_input
 {
     const struct sb_pack_options *options = packer->options;
     struct sb_pack_source_options source = options->source;
-    struct sb_pack_members_options members = {.read.dereference = source.dereference,
+    struct sb_pack_members_options members = {.archive = packer->archive,
+                                              .read.dereference = source.dereference,
                                               .look = options->update || options->dry_run};
     struct sb_pack_source *items;
     enum sb_code code;
 
-    packer->own_dir = strdup(packer->archive);
-    packer->own_base = strdup(packer->archive);
-    if (!packer->own_dir || !packer->own_base)
-        return sb_fail_memory(err);
-    members.read.own_dir = dirname(packer->own_dir);
-    members.read.own_base = basename(packer->own_base);
     source.threads = options->threads;
     members.read.own_shards = &packer->own_shards;
     source.lists_must_name = options->writer.mode == SB_REPLACE;
@@ -202,8 +194,6 @@ static void release(struct packer *packer)
     sb_checkpoint_free(packer->run);
     sb_sink_free(packer->sink);
     sb_source_free(packer->source);
-    free(packer->own_dir);
-    free(packer->own_base);
 }
 
 static void take_counts(const struct packer *packer, bool failed, struct sb_pack_counts *counts)

@@ -10,6 +10,7 @@ static void keep_choice(struct sb_item *item, const struct sb_item *choice)
     item->old_size = choice->old_size;
     item->old_crc = choice->old_crc;
     item->mark = choice->mark;
+    item->change = choice->change;
     item->compares = choice->compares;
     item->rival = choice->rival;
     item->sums = choice->sums;

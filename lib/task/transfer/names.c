@@ -38,8 +38,9 @@ static bool wanted(const struct sb_transfer_run *transfer, const char *name, siz
                    bool is_dir)
 {
     const struct sb_transfer_options *options = transfer->options;
+    size_t skip = size < options->filter_skip ? size : options->filter_skip;
 
-    return sb_filter_takes(options->filter, name, size, is_dir) &&
+    return sb_filter_takes(options->filter, name + skip, size - skip, is_dir) &&
            (!options->choice || sb_choice_takes(options->choice, name, size));
 }
 

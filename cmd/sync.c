@@ -1,0 +1,436 @@
+/*
+ * shardbox sync: makes an archive equal to a tree or another container, or a tree equal to one.
+ */
+#include "task/sync/sync.h"
+#include "open/bag_opening.h"
+#include "open/opening.h"
+#include "ui/bandwidth.h"
+#include "ui/command.h"
+#include "ui/json.h"
+#include "ui/message.h"
+#include "ui/output.h"
+#include "ui/owners.h"
+#include "ui/shared_options.h"
+
+#include "core/glob.h"
+#include "core/number.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define NO_LIMIT (-1)
+
+struct settings {
+    struct opening opening;
+    bool checksum;
+    bool size_only;
+    bool remove;
+    int64_t max_delete;
+    bool force;
+    struct sb_filter *filter;
+    bool dereference;
+    bool one_file_system;
+    int64_t shard_size;
+    bool seal;
+    struct owner_options owners;
+    bool sync;
+    bool dry_run;
+    bool itemize;
+    int json;
+    int64_t threads;
+};
+
+static const char *const synopsis[] = {
+    "[--delete] DIR|CONTAINER[:PATH] ARCHIVE[:PATH]",
+    "[--delete] CONTAINER[:PATH] DIR",
+    NULL,
+};
+
+static const struct option options[] = {
+    OPTION_GROUP("What is done"),
+    OPTION_FLAG(0, "delete", struct settings, remove, "remove what SOURCE does not have"),
+    OPTION_INTEGER(0, "max-delete", struct settings, max_delete, "N", 0, INT64_MAX,
+                   "change nothing if more than N would be removed"),
+    OPTION_FORCE(struct settings, "an empty SOURCE may remove everything"),
+    OPTION_FLAG('c', "checksum", struct settings, checksum,
+                "compare bytes, not only sizes and times"),
+    OPTION_FLAG(0, "size-only", struct settings, size_only, "another time alone is no change"),
+    OPTION_GROUP("What is taken"),
+    OPTIONS_FILTER(struct settings, "compare"),
+    OPTION_FLAG('L', "dereference", struct settings, dereference,
+                "of a DIR: what symbolic links point to"),
+    OPTION_FLAG('x', "one-file-system", struct settings, one_file_system,
+                "of a DIR: do not descend into other file systems"),
+    OPTION_GROUP("Reports"),
+    OPTION_DRY_RUN(struct settings, dry_run),
+    OPTION_FLAG('i', "itemize-changes", struct settings, itemize,
+                "print each change, with what differs as rsync has it"),
+    OPTION_JSON(struct settings, "an object a line for each change, and for all"),
+    OPTION_GROUP("Speed"),
+    OPTION_THREADS(struct settings, "threads to use"),
+    OPTION_BWLIMIT,
+    OPTION_MORE("An archive as TARGET"),
+    OPTION_SHARD_SIZE(struct settings),
+    OPTION_FLAG(0, "seal", struct settings, seal, "put new bytes into a new shard"),
+    OPTION_WAIT,
+    OPTION_MORE("A DIR as TARGET"),
+    OPTIONS_OWNERS(struct settings),
+    OPTION_FLAG(0, "sync", struct settings, sync, "have everything on disk before the end"),
+    OPTION_MORE("Input"),
+    OPTION_FROM,
+    OPTION_ICONV,
+    OPTIONS_BAG(struct settings, opening.bag),
+    OPTION_END,
+};
+
+/* One side, as it was typed and as it was understood. */
+struct side {
+    const char *typed;
+    char *path;
+    struct sb_buf within; /* a stored name */
+    bool exists;
+    bool is_directory;
+    struct stat st;
+};
+
+/* What a run holds besides its settings. */
+struct syncing {
+    const struct settings *settings;
+    struct side source, target;
+    struct sb_store *store, *again;
+    struct sb_buf line;
+    struct json json;
+    int64_t added, changed, removed;
+};
+
+/* ARCHIVE:PATH, unless something is called so as a whole. */
+static enum sb_code parse_side(struct side *side, const char *typed, struct sb_error *err)
+{
+    bool stripped;
+
+    side->typed = typed;
+    side->path = strdup(typed);
+    if (!side->path)
+        return sb_fail_memory(err);
+    side->exists = stat(typed, &side->st) == 0;
+    for (char *at = strchr(side->path, ':'); at && !side->exists; at = strchr(at + 1, ':')) {
+        *at = '\0';
+        side->exists = stat(side->path, &side->st) == 0 && !S_ISDIR(side->st.st_mode);
+        if (side->exists && sb_name_normalize(at + 1, &side->within, &stripped))
+            return sb_fail_memory(err);
+        if (!side->exists)
+            *at = ':';
+    }
+    side->is_directory = side->exists && S_ISDIR(side->st.st_mode);
+    return SB_OK;
+}
+
+static const char *within_of(const struct side *side)
+{
+    return side->within.data ? side->within.data : "";
+}
+
+static bool is_called_directory(const char *path)
+{
+    size_t size = strlen(path);
+
+    return size > 0 && path[size - 1] == '/';
+}
+
+/* A TARGET that is missing becomes an archive, unless its name ends in '/'. */
+static bool is_tree_wanted(const struct side *target)
+{
+    return target->exists ? target->is_directory : is_called_directory(target->path);
+}
+
+static enum sb_code refuse_target(const struct syncing *syncing, struct sb_error *err)
+{
+    const struct side *source = &syncing->source, *target = &syncing->target;
+    enum sb_container_kind kind = sb_container_by_suffix(target->path).kind;
+    bool from_tree = sb_store_can(syncing->store, SB_CAN_WALK);
+
+    if (is_tree_wanted(target) && from_tree)
+        return sb_fail(err, SB_INVALID,
+                       "%s: is a directory, as %s is; 'rsync' makes one equal to the other",
+                       target->typed, source->typed);
+    if (target->is_directory &&
+        !(sb_store_abilities(target->path, (struct sb_container_type){.kind = SB_UNKNOWN}) &
+          SB_CAN_WALK))
+        return sb_fail(err, SB_INVALID,
+                       "%s: is a cache, and would be mixed with what comes from %s; choose another "
+                       "TARGET",
+                       target->typed, source->typed);
+    if (target->exists && source->exists && source->st.st_dev == target->st.st_dev &&
+        source->st.st_ino == target->st.st_ino)
+        return sb_fail(err, SB_INVALID, "%s: is SOURCE and TARGET at once", target->typed);
+    if (!target->exists && !is_tree_wanted(target) && kind != SB_UNKNOWN &&
+        !(sb_container_takes(kind) & SB_TO_INDEX))
+        return sb_fail(err, SB_INVALID,
+                       "%s: is called as a %s, and sync makes archives; 'shardbox convert' makes "
+                       "other containers",
+                       target->typed, sb_container_word(kind));
+    return SB_OK;
+}
+
+/* Reports */
+
+/* As rsync has it: YXcstpoguax. */
+static void itemize(const struct sb_entry *entry, unsigned change, char code[12])
+{
+    static const struct {
+        unsigned bit;
+        char letter;
+    } places[] = {{SB_CHANGE_SIZE, 's'},
+                  {SB_CHANGE_TIME, 't'},
+                  {SB_CHANGE_MODE, 'p'},
+                  {SB_CHANGE_UID, 'o'},
+                  {SB_CHANGE_GID, 'g'}};
+    bool bytes = change & SB_CHANGE_BYTES, made = change & SB_CHANGE_NEW;
+
+    memcpy(code, "...........", 12);
+    code[0] = entry->type == SB_FILE && bytes ? '>' : bytes || made ? 'c' : '.';
+    code[1] = entry->type == SB_DIR ? 'd' : entry->type == SB_LINK ? 'L' : 'f';
+    if (made || change & SB_CHANGE_TYPE) {
+        memset(code + 2, '+', 9);
+        return;
+    }
+    if (bytes && !(change & SB_CHANGE_SIZE))
+        code[2] = 'c';
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        if (change & places[i].bit)
+            code[3 + i] = places[i].letter;
+    }
+}
+
+static void print_line(struct syncing *syncing, const struct sb_entry *entry, unsigned change)
+{
+    char code[12] = "*deleting  ";
+
+    if (!(change & SB_CHANGE_REMOVED))
+        itemize(entry, change, code);
+    sb_buf_clear(&syncing->line);
+    output_need(sb_buf_add(&syncing->line, entry->path, entry->path_size));
+    if (entry->path_size == 0)
+        output_need(sb_buf_add_char(&syncing->line, '.'));
+    if (entry->type == SB_DIR)
+        output_need(sb_buf_add_char(&syncing->line, '/'));
+    output_bytes(code, strlen(code));
+    output_char(' ');
+    output_line(syncing->line.data, syncing->line.size, false);
+}
+
+static void print_object(struct syncing *syncing, const struct sb_entry *entry, unsigned change)
+{
+    static const struct {
+        unsigned bit;
+        const char *word;
+    } words[] = {{SB_CHANGE_TYPE, "type"}, {SB_CHANGE_BYTES, "bytes"}, {SB_CHANGE_SIZE, "size"},
+                 {SB_CHANGE_TIME, "time"}, {SB_CHANGE_MODE, "mode"},   {SB_CHANGE_UID, "uid"},
+                 {SB_CHANGE_GID, "gid"}};
+    struct json *json = &syncing->json;
+
+    json_begin(json);
+    json_text(json, "change",
+              change & SB_CHANGE_REMOVED ? "removed"
+              : change & SB_CHANGE_NEW   ? "new"
+                                         : "changed");
+    json_bytes(json, "path", entry->path, entry->path_size);
+    json_text(json, "type", sb_type_word(entry->type));
+    json_known(json, "size", entry->type != SB_DIR && entry->size >= 0, entry->size);
+    json_open(json, "differs", '[');
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words) && !(change & SB_CHANGE_NEW); i++) {
+        if (change & words[i].bit)
+            json_text(json, NULL, words[i].word);
+    }
+    json_close(json, ']');
+    json_print(json);
+}
+
+/* Names in an archive are shown as they are below the TARGET. */
+static void print_change(void *context, const struct sb_entry *entry, unsigned change)
+{
+    struct syncing *syncing = context;
+    const struct settings *settings = syncing->settings;
+    struct sb_entry shown = *entry;
+    size_t within = syncing->target.within.size;
+
+    syncing->removed += (change & SB_CHANGE_REMOVED) != 0;
+    syncing->added += (change & SB_CHANGE_NEW) != 0;
+    syncing->changed += !(change & (SB_CHANGE_REMOVED | SB_CHANGE_NEW));
+    if (within > 0 && shown.path_size >= within) {
+        within += shown.path_size > within;
+        shown.path += within;
+        shown.path_size -= within;
+    }
+    if (settings->json)
+        print_object(syncing, &shown, change);
+    else if (settings->itemize || settings->dry_run)
+        print_line(syncing, &shown, change);
+}
+
+static void summarize(struct syncing *syncing, const struct sb_sync_counts *counts)
+{
+    const struct settings *settings = syncing->settings;
+    const char *would = settings->dry_run ? "would be " : "";
+    struct json *json = &syncing->json;
+    char size[SB_HUMAN_SIZE];
+
+    if (settings->json) {
+        json_begin(json);
+        json_number(json, "new", syncing->added);
+        json_number(json, "changed", syncing->changed);
+        json_number(json, "removed", syncing->removed);
+        json_number(json, "files_written", counts->files);
+        json_number(json, "bytes_written", counts->bytes);
+        json_number(json, "bytes_removed", counts->removed_bytes);
+        json_flag(json, "dry_run", settings->dry_run);
+        json_print(json);
+    }
+    output_flush();
+    sb_format_human(counts->bytes, size);
+    if (syncing->added + syncing->changed + syncing->removed > 0)
+        message_note("%s: %snew: %" PRId64 ", changed: %" PRId64 ", removed: %" PRId64
+                     "; bytes %swritten: %s",
+                     syncing->target.typed, would, syncing->added, syncing->changed,
+                     syncing->removed, would, size);
+    if (message_status() == STATUS_PARTIAL)
+        message_problem("%s: done in part: what is named above was left as it is, everything else "
+                        "%sequal",
+                        syncing->target.typed, settings->dry_run ? "would be " : "is ");
+}
+
+/* Changes are printed as such, also those that a dry run would make. */
+static void pass_event(void *context, enum sb_level level, const char *kind, const char *subject,
+                       const char *text)
+{
+    (void)context;
+    if (strncmp(kind, "would-", strlen("would-")) != 0)
+        message_notify.call(message_notify.context, level, kind, subject, text);
+}
+
+static const struct sb_notify notify = {.call = pass_event};
+
+static void show_progress(void *context, int64_t bytes, int64_t total, int64_t files)
+{
+    (void)context;
+    message_progress_update(bytes, total, files);
+}
+
+/* The run */
+
+static struct sb_sync_options options_of(struct syncing *syncing)
+{
+    const struct settings *settings = syncing->settings;
+
+    return (struct sb_sync_options){
+        .filter = settings->filter,
+        .checksum = settings->checksum,
+        .size_only = settings->size_only,
+        .remove = settings->remove,
+        .most = settings->max_delete,
+        .from_empty = settings->force,
+        .dry_run = settings->dry_run,
+        .threads = (unsigned)settings->threads,
+        .dereference = settings->dereference,
+        .one_file_system = settings->one_file_system,
+        .shard_size = settings->shard_size,
+        .seal = settings->seal,
+        .preserve = owners_are_set(&settings->owners),
+        .numeric_owner = settings->owners.numeric,
+        .sync = settings->sync,
+        .notify = &notify,
+        .changes = {.call = print_change, .context = syncing},
+        .progress = show_progress,
+        .context = syncing,
+    };
+}
+
+static enum sb_code open_sides(struct syncing *syncing, char **operands, struct sb_error *err)
+{
+    const struct opening *opening = &syncing->settings->opening;
+    enum sb_code code = parse_side(&syncing->source, operands[0], err);
+
+    if (!code)
+        code = parse_side(&syncing->target, operands[1], err);
+    if (!code)
+        code = open_store(&syncing->store, syncing->source.path, opening, err);
+    if (!code)
+        code = refuse_target(syncing, err);
+    if (!code && is_tree_wanted(&syncing->target) && !sb_store_archive(syncing->store))
+        code = open_store(&syncing->again, syncing->source.path, opening, err);
+    return code;
+}
+
+static enum sb_code sync_sides(struct syncing *syncing, struct sb_sync_counts *counts,
+                               struct sb_error *err)
+{
+    const struct sb_sync_source source = {
+        .store = syncing->store, .again = syncing->again, .within = within_of(&syncing->source)};
+    const struct sb_sync_options wanted = options_of(syncing);
+
+    if (is_tree_wanted(&syncing->target))
+        return sb_sync_to_tree(&source, syncing->target.path, &wanted, counts, err);
+    return sb_sync_to_archive(&source, syncing->target.path, within_of(&syncing->target), &wanted,
+                              counts, err);
+}
+
+static void release(struct syncing *syncing)
+{
+    sb_store_free(syncing->store);
+    sb_store_free(syncing->again);
+    free(syncing->source.path);
+    free(syncing->target.path);
+    sb_buf_release(&syncing->source.within);
+    sb_buf_release(&syncing->target.within);
+    sb_buf_release(&syncing->line);
+    json_release(&syncing->json);
+}
+
+static int run(void *context, char **operands, int count)
+{
+    const struct settings *settings = context;
+    struct syncing syncing = {.settings = settings};
+    struct sb_sync_counts counts;
+    struct sb_error err;
+    enum sb_code code;
+
+    if (count != 2)
+        return message_usage("give SOURCE and TARGET");
+    if (strcmp(operands[0], "-") == 0 || strcmp(operands[1], "-") == 0)
+        return message_usage("a pipe can be no side of sync; 'shardbox convert' reads and writes "
+                             "pipes");
+    if (settings->max_delete != NO_LIMIT && !settings->remove)
+        return message_usage("--max-delete goes with --delete");
+    if (settings->itemize && settings->json)
+        return message_usage("--itemize-changes and %s cannot be given together",
+                             json_option(settings->json));
+    code = open_sides(&syncing, operands, &err);
+    if (!code)
+        code = sync_sides(&syncing, &counts, &err);
+    message_progress_end();
+    if (code)
+        message_failure(&err);
+    else
+        summarize(&syncing, &counts);
+    release(&syncing);
+    return message_status();
+}
+
+const struct command sync_command = {
+    .name = "sync",
+    .summary = "make an archive equal to a directory or container, or a directory to one",
+    .synopsis = synopsis,
+    .examples = {"shardbox sync --delete /data/train train.barecat",
+                 "shardbox sync -n train.barecat:images /tmp/images"},
+    .options = options,
+    .exit_status = "0 both are equal, 1 in part, 2 error: an archive is as it was",
+    .notes =
+        "What is in SOURCE comes into TARGET, with or without a '/' at the end of their names. "
+        "A TARGET that is missing becomes an archive, or a directory if its name ends in '/'.",
+    .operands = OPERAND_FILE,
+    .settings_size = sizeof(struct settings),
+    .defaults = &(const struct settings){.max_delete = NO_LIMIT},
+    .run = run,
+};

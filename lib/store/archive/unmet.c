@@ -1,0 +1,299 @@
+#include "store/archive/unmet.h"
+
+#include "archive/archive.h"
+#include "archive/database.h"
+#include "archive/writer/rowset.h"
+#include "archive/writer/writer.h"
+#include "core/buf.h"
+#include "core/glob.h"
+#include "core/name.h"
+#include "core/number.h"
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sb_unmet {
+    struct sb_unmet_options options;
+    size_t under_size;
+    struct sb_archive *archive; /* NULL: not opened yet */
+    struct sb_rowset files, dirs;
+    bool has_members;
+    bool protects_all;
+    bool protects; /* some names */
+
+    struct sqlite3 *db;
+    struct sqlite3_stmt *protect, *is_protected;
+    struct sqlite3_stmt *add, *keep;
+    struct sb_buf kept_parent; /* the last directory whose ancestors were kept */
+    bool kept_any;
+};
+
+enum sb_code sb_unmet_new(struct sb_unmet **out, const struct sb_unmet_options *options,
+                          struct sb_error *err)
+{
+    struct sb_unmet *unmet = calloc(1, sizeof(*unmet));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!unmet)
+        return sb_fail_memory(err);
+    unmet->options = *options;
+    unmet->under_size = strlen(options->under);
+    code = SB_TABLES(&unmet->db, options->archive, err,
+                     "BEGIN; CREATE TABLE protected (name BLOB PRIMARY KEY) WITHOUT ROWID;"
+                     "CREATE TABLE going (name BLOB PRIMARY KEY, type INTEGER, size INTEGER)"
+                     " WITHOUT ROWID",
+                     {&unmet->protect, "INSERT OR IGNORE INTO protected VALUES (?1)"},
+                     {&unmet->is_protected, "SELECT 1 FROM protected WHERE name = ?1"},
+                     {&unmet->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
+                     {&unmet->keep, "DELETE FROM going WHERE name = ?1"});
+    if (code)
+        sb_unmet_free(unmet);
+    else
+        *out = unmet;
+    return code;
+}
+
+void sb_unmet_free(struct sb_unmet *unmet)
+{
+    if (!unmet)
+        return;
+    sqlite3_finalize(unmet->protect);
+    sqlite3_finalize(unmet->is_protected);
+    sqlite3_finalize(unmet->add);
+    sqlite3_finalize(unmet->keep);
+    sb_database_close(unmet->db);
+    sb_archive_free(unmet->archive);
+    sb_rowset_release(&unmet->files);
+    sb_rowset_release(&unmet->dirs);
+    sb_buf_release(&unmet->kept_parent);
+    free(unmet);
+}
+
+enum sb_code sb_unmet_meet(struct sb_unmet *unmet, const struct sb_entry *old, bool *again,
+                           struct sb_error *err)
+{
+    struct sb_rowset *met = old && old->type == SB_DIR ? &unmet->dirs : &unmet->files;
+
+    *again = false;
+    unmet->has_members |= !old || old->path_size > 0;
+    if (!old || old->row == 0)
+        return SB_OK;
+    *again = sb_rowset_has(met, old->row);
+    return sb_rowset_add(met, old->row, err);
+}
+
+bool sb_unmet_has_members(const struct sb_unmet *unmet)
+{
+    return unmet->has_members;
+}
+
+enum sb_code sb_unmet_protect(struct sb_unmet *unmet, const char *name, size_t size,
+                              struct sb_error *err)
+{
+    unmet->protects_all |= size == 0;
+    unmet->protects = true;
+    sqlite3_bind_blob64(unmet->protect, 1, name, size, SQLITE_STATIC);
+    return sb_database_step(unmet->protect, err);
+}
+
+/* Is the name protected, or one above it? */
+static enum sb_code is_protected(const struct sb_unmet *unmet, const struct sb_entry *entry,
+                                 bool *found, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    *found = unmet->protects_all;
+    for (size_t size = entry->path_size; unmet->protects && !*found && !code && size > 0;
+         size = sb_parent_size(entry->path, size)) {
+        sqlite3_bind_blob64(unmet->is_protected, 1, entry->path, size, SQLITE_STATIC);
+        *found = sb_database_row(unmet->is_protected, &code, err);
+        sqlite3_reset(unmet->is_protected);
+    }
+    return code;
+}
+
+static enum sb_code may_go(const struct sb_unmet *unmet, const struct sb_entry *entry, bool *may,
+                           struct sb_error *err)
+{
+    size_t skip = unmet->under_size ? unmet->under_size + 1 : 0;
+    bool found = false;
+    enum sb_code code = SB_OK;
+
+    *may = sb_filter_takes(unmet->options.filter, entry->path + skip, entry->path_size - skip,
+                           entry->type == SB_DIR);
+    if (*may)
+        code = is_protected(unmet, entry, &found, err);
+    *may = *may && !found;
+    return code;
+}
+
+static enum sb_code open_names(struct sb_unmet *unmet, struct sb_cursor **cursor, const char *under,
+                               bool dirs, bool files, struct sb_error *err)
+{
+    const struct sb_query query = {
+        .order = SB_BY_PATH, .files = files, .dirs = dirs, .under = under, .names_only = true};
+    enum sb_code code = SB_OK;
+
+    if (!unmet->archive)
+        code = sb_archive_open(&unmet->archive, unmet->options.archive, err);
+    return code ? code : sb_cursor_open(cursor, unmet->archive, &query, err);
+}
+
+enum sb_code sb_unmet_may_clear(struct sb_unmet *unmet, const struct sb_entry *dir, bool *may,
+                                struct sb_error *err)
+{
+    struct sb_cursor *cursor = NULL;
+    struct sb_entry entry;
+    enum sb_code code = SB_OK;
+
+    *may = unmet->options.removes;
+    if (!*may || (!unmet->options.filter && !unmet->protects))
+        return SB_OK;
+    code = open_names(unmet, &cursor, dir->path, true, true, err);
+    while (!code && *may) {
+        code = sb_cursor_next(cursor, &entry, err);
+        if (!code)
+            code = may_go(unmet, &entry, may, err);
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}
+
+/* The directories that hold what stays stay, too. */
+static enum sb_code keep_parents(struct sb_unmet *unmet, const struct sb_entry *entry,
+                                 struct sb_error *err)
+{
+    size_t size = sb_parent_size(entry->path, entry->path_size);
+    struct sb_buf *last = &unmet->kept_parent;
+    enum sb_code code = SB_OK;
+
+    if (unmet->kept_any && size == last->size &&
+        (size == 0 || memcmp(last->data, entry->path, size) == 0))
+        return SB_OK;
+    unmet->kept_any = true;
+    if (sb_buf_set(last, entry->path, size))
+        return sb_fail_memory(err);
+    for (; !code && size > 0; size = sb_parent_size(entry->path, size)) {
+        sqlite3_bind_blob64(unmet->keep, 1, entry->path, size, SQLITE_STATIC);
+        code = sb_database_step(unmet->keep, err);
+    }
+    return code;
+}
+
+static enum sb_code add_going(struct sb_unmet *unmet, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    struct sb_entry whole = *entry;
+    enum sb_code code = SB_OK;
+
+    if (entry->type != SB_DIR)
+        code = sb_archive_lookup(unmet->archive, entry->path, entry->path_size, &whole, err);
+    if (code)
+        return code == SB_NOENT ? SB_OK : code;
+    sqlite3_bind_blob64(unmet->add, 1, entry->path, entry->path_size, SQLITE_STATIC);
+    sqlite3_bind_int(unmet->add, 2, (int)whole.type);
+    sqlite3_bind_int64(unmet->add, 3, whole.size > 0 ? whole.size : 0);
+    return sb_database_step(unmet->add, err);
+}
+
+/* A row that is not usable as a name stays, for verify to report. */
+static enum sb_code consider(struct sb_unmet *unmet, const struct sb_entry *entry,
+                             struct sb_error *err)
+{
+    bool is_dir = entry->type == SB_DIR, may = false;
+    enum sb_code code = SB_OK;
+
+    if (is_dir && entry->row == 0)
+        return SB_OK;
+    if (!entry->defect && !sb_rowset_has(is_dir ? &unmet->dirs : &unmet->files, entry->row))
+        code = may_go(unmet, entry, &may, err);
+    if (code)
+        return code;
+    return may ? add_going(unmet, entry, err) : keep_parents(unmet, entry, err);
+}
+
+/* Directories first, so that all are there which something that stays may keep. */
+static enum sb_code find(struct sb_unmet *unmet, bool dirs, struct sb_error *err)
+{
+    struct sb_cursor *cursor = NULL;
+    struct sb_entry entry;
+    enum sb_code code = open_names(unmet, &cursor, unmet->options.under, dirs, !dirs, err);
+
+    unmet->kept_any = false;
+    while (!code) {
+        code = sb_cursor_next(cursor, &entry, err);
+        if (!code)
+            code = consider(unmet, &entry, err);
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code check_number(const struct sb_unmet *unmet, struct sb_error *err)
+{
+    int64_t count;
+
+    if (unmet->files.partial || unmet->dirs.partial)
+        return sb_fail(err, SB_LIMIT, "%s: has too many rows to know what is to be removed",
+                       unmet->options.archive);
+    if (sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &count, err))
+        return err->code;
+    if (unmet->options.most < 0 || count <= unmet->options.most)
+        return SB_OK;
+    return sb_fail(err, SB_LIMIT,
+                   "%s: %" PRId64 " files and directories would be removed, and at most %" PRId64
+                   " may; nothing was changed",
+                   unmet->options.archive, count, unmet->options.most);
+}
+
+static enum sb_code drop(const struct sb_entry *entry, struct sb_writer *writer,
+                         struct sb_unmet_counts *counts, struct sb_error *err)
+{
+    if (entry->type == SB_DIR) {
+        counts->dirs++;
+        return writer ? sb_writer_drop_dir(writer, entry->path, entry->path_size, err) : SB_OK;
+    }
+    counts->files++;
+    sb_count_up(&counts->bytes, entry->size);
+    return writer ? sb_writer_drop_file(writer, entry, err) : SB_OK;
+}
+
+/* What is below a directory comes before it. */
+static enum sb_code drop_all(struct sb_unmet *unmet, struct sb_writer *writer,
+                             const struct sb_change_report *report, struct sb_unmet_counts *counts,
+                             struct sb_error *err)
+{
+    struct sqlite3_stmt *rows = NULL;
+    enum sb_code code = SB_PREPARE(
+        unmet->db, err, {&rows, "SELECT name, type, size FROM going ORDER BY name DESC"});
+
+    while (sb_database_row(rows, &code, err)) {
+        const char *name = (const char *)sqlite3_column_text(rows, 0);
+        const struct sb_entry entry = {.path = name ? name : "",
+                                       .path_size = (size_t)sqlite3_column_bytes(rows, 0),
+                                       .type = (enum sb_type)sqlite3_column_int(rows, 1),
+                                       .size = sqlite3_column_int64(rows, 2)};
+
+        sb_change_report(report, &entry, SB_CHANGE_REMOVED);
+        code = drop(&entry, writer, counts, err);
+    }
+    sqlite3_finalize(rows);
+    return code;
+}
+
+enum sb_code sb_unmet_remove(struct sb_unmet *unmet, struct sb_writer *writer,
+                             const struct sb_change_report *report, struct sb_unmet_counts *counts,
+                             struct sb_error *err)
+{
+    enum sb_code code = find(unmet, true, err);
+
+    *counts = (struct sb_unmet_counts){0};
+    if (!code)
+        code = find(unmet, false, err);
+    if (!code)
+        code = check_number(unmet, err);
+    return code ? code : drop_all(unmet, writer, report, counts, err);
+}

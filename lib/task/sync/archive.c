@@ -1,0 +1,237 @@
+#include "core/choice.h"
+#include "core/name.h"
+#include "store/archive/unmet.h"
+#include "store/sinks.h"
+#include "task/pack/members.h"
+#include "task/sync/sync.h"
+#include "task/transfer/transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct syncing {
+    const struct sb_sync_source *from;
+    const struct sb_sync_options *options;
+    const char *archive;
+    const char *within;
+    bool exists;
+    bool is_tree;
+
+    struct sb_source *members;
+    struct sb_choice *choice; /* of a container that is read in sequence */
+    struct sb_unmet *unmet;   /* NULL: the archive is new */
+    struct sb_sink *sink;
+    atomic_uint own_shards;
+    struct sb_notify notify;
+    struct sb_error failure; /* of the notify */
+};
+
+/* The stored name in the target of what a problem is about; false: it is not known. */
+static bool name_target(const struct syncing *syncing, const char *subject, struct sb_buf *name)
+{
+    const char *root = sb_store_path(syncing->from->store);
+    size_t size = strlen(root);
+    struct sb_buf normal = {0};
+    bool stripped, known;
+
+    if (syncing->is_tree && strncmp(subject, root, size) == 0 && subject[size] == '/')
+        subject += size + 1;
+    known = sb_name_normalize(subject, &normal, &stripped) == SB_OK && !stripped;
+    sb_buf_clear(name);
+    known = known && sb_buf_add_text(name, syncing->within) == SB_OK &&
+            (!*syncing->within || normal.size == 0 || sb_buf_add_char(name, '/') == SB_OK) &&
+            sb_buf_add(name, normal.data, normal.size) == SB_OK;
+    sb_buf_release(&normal);
+    return known;
+}
+
+/* What the source could not tell about stays in the archive. */
+static void protect(struct syncing *syncing, const char *subject)
+{
+    struct sb_buf name = {0};
+    bool known = subject && name_target(syncing, subject, &name);
+
+    if (!syncing->failure.code && sb_unmet_protect(syncing->unmet, known ? name.data : "",
+                                                   known ? name.size : 0, &syncing->failure))
+        syncing->failure.code = SB_NOMEM;
+    sb_buf_release(&name);
+}
+
+static void pass_event(void *context, enum sb_level level, const char *kind, const char *subject,
+                       const char *text)
+{
+    struct syncing *syncing = context;
+    bool mount = strcmp(kind, "mount") == 0;
+
+    if (syncing->unmet && (level == SB_PROBLEM || mount))
+        protect(syncing, subject);
+    sb_report(syncing->options->notify, level, kind, subject, "%s", text);
+}
+
+static enum sb_code open_tree(struct syncing *syncing, struct sb_error *err)
+{
+    const struct sb_sync_options *options = syncing->options;
+    const struct sb_pack_input inputs[] = {
+        {SB_INPUT_DIRECTORY, sb_store_path(syncing->from->store)}, {SB_INPUT_PATH, "."}};
+    const struct sb_pack_source_options source = {
+        .dereference = options->dereference,
+        .one_file_system = options->one_file_system,
+        .threads = options->threads,
+        .prefix = *syncing->within ? syncing->within : NULL,
+        .filter = options->filter,
+        .beside = syncing->archive,
+        .notify = &syncing->notify,
+    };
+    const struct sb_pack_members_options members = {
+        .archive = syncing->archive,
+        .read = {.dereference = options->dereference, .own_shards = &syncing->own_shards},
+        .look = true};
+    struct sb_pack_source *items;
+    enum sb_code code = sb_pack_source_new(&items, inputs, 2, &source, err);
+
+    syncing->own_shards = sb_sink_shards(syncing->sink);
+    return code ? code : sb_pack_members_open(&syncing->members, items, &members, err);
+}
+
+static enum sb_code open_container(struct syncing *syncing, struct sb_error *err)
+{
+    char *paths[] = {(char *)syncing->from->within};
+    bool all = !*syncing->from->within;
+    struct sb_source_options source = {.paths = paths, .path_count = !all};
+    enum sb_code code =
+        sb_store_source(syncing->from->store, &syncing->members, &source, &syncing->notify, err);
+
+    if (code || all || sb_store_archive(syncing->from->store))
+        return code;
+    return sb_choice_new(&syncing->choice, paths, 1, err);
+}
+
+static enum sb_code open_sink(struct syncing *syncing, struct sb_error *err)
+{
+    const struct sb_sync_options *options = syncing->options;
+    const struct sb_unmet_options unmet = {.archive = syncing->archive,
+                                           .under = syncing->within,
+                                           .filter = options->filter,
+                                           .removes = options->remove,
+                                           .most = options->most};
+    struct sb_archive_sink_options sink = {
+        .writer = {.mode = syncing->exists ? SB_APPEND : SB_CREATE,
+                   .shard_size = options->shard_size,
+                   .seal = options->seal},
+        .path = syncing->archive,
+        .names_repeat = !syncing->is_tree,
+        .meeting = SB_MEET_UPDATE,
+        .checksum = options->checksum,
+        .size_only = options->size_only,
+        .changes = options->changes,
+        .dry_run = options->dry_run,
+        .notify = &syncing->notify,
+    };
+    enum sb_code code = SB_OK;
+
+    if (syncing->exists)
+        code = sb_unmet_new(&syncing->unmet, &unmet, err);
+    sink.unmet = syncing->unmet;
+    return code ? code : sb_sink_open_archive(&syncing->sink, &sink, err);
+}
+
+static unsigned components_of(const char *name)
+{
+    return *name ? (unsigned)sb_name_depth(name, strlen(name)) + 1 : 0;
+}
+
+static enum sb_code transfer(struct syncing *syncing, struct sb_error *err)
+{
+    const struct sb_sync_options *options = syncing->options;
+    size_t within = strlen(syncing->from->within);
+    const struct sb_transfer_options wanted = {
+        .stored_names = syncing->is_tree || sb_store_archive(syncing->from->store),
+        .prefix = !syncing->is_tree && *syncing->within ? syncing->within : NULL,
+        .strip = components_of(syncing->from->within),
+        .filter = syncing->is_tree ? NULL : options->filter,
+        .filter_skip = within ? within + 1 : 0,
+        .choice = syncing->choice,
+        .duplicates = SB_DUPLICATE_LAST,
+        .dry_run = options->dry_run,
+        .threads = options->threads,
+        .beside = syncing->archive,
+        .notify = &syncing->notify,
+        .progress = options->progress,
+        .lost = options->lost,
+        .context = options->context,
+    };
+    int64_t members = 0;
+    enum sb_code code = sb_transfer(syncing->members, syncing->sink, &wanted, &members, err);
+
+    if (!code && syncing->failure.code) {
+        *err = syncing->failure;
+        code = err->code;
+    }
+    return code;
+}
+
+static enum sb_code remove_unmet(struct syncing *syncing, struct sb_sync_counts *counts,
+                                 struct sb_error *err)
+{
+    struct sb_unmet_counts removed;
+
+    if (!syncing->options->remove || !syncing->unmet)
+        return SB_OK;
+    if (!sb_unmet_has_members(syncing->unmet) && !syncing->options->from_empty)
+        return sb_fail(err, SB_INVALID,
+                       "%s: is empty, and nothing is removed for that; see --force",
+                       sb_store_name(syncing->from->store));
+    if (sb_sink_remove_unmet(syncing->sink, &removed, err))
+        return err->code;
+    counts->removed = removed.files + removed.dirs;
+    counts->removed_bytes = removed.bytes;
+    return SB_OK;
+}
+
+static bool has_changes(const struct sb_sink_counts *stored, const struct sb_sync_counts *counts)
+{
+    return stored->files + stored->dirs + stored->renewed + counts->removed > 0;
+}
+
+static void close_all(struct syncing *syncing)
+{
+    sb_sink_free(syncing->sink);
+    sb_source_free(syncing->members);
+    sb_choice_free(syncing->choice);
+    sb_unmet_free(syncing->unmet);
+}
+
+enum sb_code sb_sync_to_archive(const struct sb_sync_source *source, const char *archive,
+                                const char *within, const struct sb_sync_options *options,
+                                struct sb_sync_counts *counts, struct sb_error *err)
+{
+    struct syncing syncing = {
+        .from = source, .options = options, .archive = archive, .within = within};
+    struct sb_sink_counts stored;
+    enum sb_code code;
+
+    *counts = (struct sb_sync_counts){0};
+    syncing.notify = (struct sb_notify){.call = pass_event, .context = &syncing};
+    syncing.exists = sb_archive_looks_like(archive) || access(archive, F_OK) == 0;
+    syncing.is_tree = sb_store_can(source->store, SB_CAN_WALK);
+    code = open_sink(&syncing, err);
+    if (!code)
+        code = syncing.is_tree ? open_tree(&syncing, err) : open_container(&syncing, err);
+    if (!code)
+        code = transfer(&syncing, err);
+    if (!code)
+        code = remove_unmet(&syncing, counts, err);
+    /* A night without changes writes nothing. */
+    if (!code && (!syncing.exists || has_changes(&syncing.sink->counts, counts)))
+        code = sb_sink_commit(syncing.sink, err);
+    if (!code) {
+        stored = syncing.sink->counts;
+        counts->files = stored.files;
+        counts->bytes = stored.bytes;
+        counts->renewed = stored.renewed;
+    }
+    close_all(&syncing);
+    return code;
+}

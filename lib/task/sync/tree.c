@@ -1,0 +1,411 @@
+/*
+ * A tree that is to be equal to a container: first the tree is walked, to find what the container
+ * does not have, and what is in the way of it; then members are written; then the rest is removed.
+ */
+#include "store/tree/tree.h"
+#include "archive/archive.h"
+#include "archive/database.h"
+#include "core/choice.h"
+#include "core/glob.h"
+#include "core/interrupt.h"
+#include "core/name.h"
+#include "core/number.h"
+#include "store/sinks.h"
+#include "store/tree/walk.h"
+#include "task/sync/sync.h"
+#include "task/transfer/transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct syncing {
+    const struct sb_sync_source *from;
+    const struct sb_sync_options *options;
+    const char *directory;
+    struct sb_archive *catalog; /* of the store: what the container has under a name */
+    struct sb_source *members;
+    struct sb_choice *choice;
+    struct sb_buf name; /* in the container */
+
+    struct sqlite3 *db;
+    struct sqlite3_stmt *add, *keep, *is_first;
+    struct sb_notify notify;
+    int fd;            /* of the directory; -1: missing */
+    struct sb_buf way; /* a directory that is in the way; removed with all below it */
+    struct sb_sync_counts counts;
+};
+
+/* Looks up what the container has for a name below its root. SB_NOENT: nothing. */
+static enum sb_code look_up(struct syncing *syncing, const char *name, size_t size,
+                            struct sb_entry *entry, struct sb_error *err)
+{
+    struct sb_buf *whole = &syncing->name;
+
+    sb_buf_clear(whole);
+    if (sb_buf_add_text(whole, syncing->from->within) ||
+        (whole->size > 0 && size > 0 && sb_buf_add_char(whole, '/')) ||
+        sb_buf_add(whole, name, size))
+        return sb_fail_memory(err);
+    return sb_archive_lookup(syncing->catalog, whole->data ? whole->data : "", whole->size, entry,
+                             err);
+}
+
+static enum sb_code add_going(struct syncing *syncing, const struct sb_tree_item *item, bool first,
+                              struct sb_error *err)
+{
+    sqlite3_bind_blob64(syncing->add, 1, item->name, item->name_size, SQLITE_STATIC);
+    sqlite3_bind_int(syncing->add, 2, item->node == SB_NODE_DIR);
+    sqlite3_bind_int(syncing->add, 3, first);
+    return sb_database_step(syncing->add, err);
+}
+
+/* It holds something, which nobody has allowed to go. */
+static enum sb_code keep_way(struct syncing *syncing, struct sb_error *err)
+{
+    sqlite3_bind_blob64(syncing->keep, 1, syncing->way.data, syncing->way.size, SQLITE_STATIC);
+    sb_buf_clear(&syncing->way);
+    return sb_database_step(syncing->keep, err);
+}
+
+/* Something of the tree: does the container have it, and as a directory if it is one here? */
+static enum sb_code consider(struct syncing *syncing, const struct sb_tree_item *item,
+                             struct sb_error *err)
+{
+    bool is_dir = item->node == SB_NODE_DIR;
+    bool below_way = syncing->way.size > 0 && sb_name_within(item->name, item->name_size,
+                                                             syncing->way.data, syncing->way.size);
+    struct sb_entry entry;
+    enum sb_code code = look_up(syncing, item->name, item->name_size, &entry, err);
+
+    if (code == SB_OK && (entry.type == SB_DIR) == is_dir)
+        return SB_OK;
+    if (code == SB_OK) {
+        sb_buf_clear(&syncing->way);
+        if (is_dir && sb_buf_set(&syncing->way, item->name, item->name_size))
+            return sb_fail_memory(err);
+        return add_going(syncing, item, true, err);
+    }
+    if (code != SB_NOENT)
+        return code;
+    if (syncing->options->remove)
+        return add_going(syncing, item, below_way, err);
+    return below_way ? keep_way(syncing, err) : SB_OK;
+}
+
+static enum sb_code walk_tree(struct syncing *syncing, struct sb_error *err)
+{
+    const struct sb_sync_options *options = syncing->options;
+    const struct sb_tree_options how = {
+        .threads = options->threads, .filter = options->filter, .notify = options->notify};
+    struct sb_tree *tree = NULL;
+    struct sb_tree_item item;
+    enum sb_code code = sb_tree_new(&tree, &how, err);
+
+    if (!code)
+        code = sb_tree_start(tree, syncing->fd, ".", "", 0, err);
+    while (!code) {
+        code = sb_tree_next(tree, &item, err);
+        if (!code && item.name_size > 0)
+            code = consider(syncing, &item, err);
+        if (!code)
+            code = sb_heed_interrupt(err);
+    }
+    sb_tree_free(tree);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code is_empty(struct syncing *syncing, bool *empty, struct sb_error *err)
+{
+    const struct sb_query query = {.order = SB_BY_PATH,
+                                   .files = true,
+                                   .dirs = true,
+                                   .under = syncing->from->within,
+                                   .names_only = true};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code = sb_cursor_open(&cursor, syncing->catalog, &query, err);
+
+    if (code)
+        return code;
+    code = sb_cursor_next(cursor, &entry, err);
+    sb_cursor_free(cursor);
+    *empty = code == SB_END;
+    return code == SB_END ? SB_OK : code;
+}
+
+/* Before anything changes. */
+static enum sb_code check_limits(struct syncing *syncing, struct sb_error *err)
+{
+    const struct sb_sync_options *options = syncing->options;
+    int64_t count = 0;
+    bool empty = false;
+    enum sb_code code =
+        sb_database_integer(syncing->db, "SELECT count(*) FROM going", 0, &count, err);
+
+    if (!code && options->remove && !options->from_empty)
+        code = is_empty(syncing, &empty, err);
+    if (code)
+        return code;
+    if (empty && count > 0)
+        return sb_fail(err, SB_INVALID,
+                       "%s: is empty, and nothing is removed for that; see --force",
+                       sb_store_name(syncing->from->store));
+    if (options->most < 0 || count <= options->most)
+        return SB_OK;
+    return sb_fail(err, SB_LIMIT,
+                   "%s: %" PRId64 " files and directories would be removed, and at most %" PRId64
+                   " may; nothing was changed",
+                   syncing->directory, count, options->most);
+}
+
+static void note_removed(struct syncing *syncing, const struct sb_entry *entry)
+{
+    sb_change_report(&syncing->options->changes, entry, SB_CHANGE_REMOVED);
+    syncing->counts.removed++;
+    sb_count_up(&syncing->counts.removed_bytes, entry->size);
+}
+
+/* A directory that holds what the filter leaves alone, or came meanwhile, stays. */
+static enum sb_code remove_one(struct syncing *syncing, struct sb_walk *walk,
+                               struct sb_entry *entry, struct sb_error *err)
+{
+    bool is_dir = entry->type == SB_DIR;
+    const char *component;
+    struct stat st;
+    int dir_fd;
+
+    if (sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
+                          &component, err))
+        return err->code == SB_NOMEM ? err->code : SB_OK;
+    if (fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW) || S_ISDIR(st.st_mode) != is_dir)
+        return SB_OK;
+    entry->size = S_ISREG(st.st_mode) ? st.st_size : 0;
+    if (syncing->options->dry_run || unlinkat(dir_fd, component, is_dir ? AT_REMOVEDIR : 0) == 0)
+        note_removed(syncing, entry);
+    else if (errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST)
+        sb_report(syncing->options->notify, SB_PROBLEM, "remove", entry->path,
+                  "cannot be removed: %s", strerror(errno));
+    return SB_OK;
+}
+
+/* The container may have got it since the tree was walked. */
+static enum sb_code still_goes(struct syncing *syncing, const struct sb_entry *entry, bool *goes,
+                               struct sb_error *err)
+{
+    struct sb_entry now;
+    enum sb_code code = look_up(syncing, entry->path, entry->path_size, &now, err);
+
+    *goes = code == SB_NOENT || (!code && (now.type == SB_DIR) != (entry->type == SB_DIR));
+    return code == SB_NOENT ? SB_OK : code;
+}
+
+/* What is below a directory goes before it. */
+static enum sb_code remove_going(struct syncing *syncing, bool first, struct sb_error *err)
+{
+    struct sqlite3_stmt *rows = NULL;
+    struct sb_walk walk;
+    bool goes;
+    enum sb_code code =
+        SB_PREPARE(syncing->db, err,
+                   {&rows, "SELECT name, is_dir FROM going WHERE first = ?1 ORDER BY name DESC"});
+
+    if (code)
+        return code;
+    sb_walk_init(&walk, syncing->fd);
+    sqlite3_bind_int(rows, 1, first);
+    while (sb_database_row(rows, &code, err)) {
+        const char *name = (const char *)sqlite3_column_text(rows, 0);
+        struct sb_entry entry = {.path = name ? name : "",
+                                 .path_size = (size_t)sqlite3_column_bytes(rows, 0),
+                                 .type = sqlite3_column_int(rows, 1) ? SB_DIR : SB_FILE};
+
+        code = still_goes(syncing, &entry, &goes, err);
+        if (!code && goes)
+            code = remove_one(syncing, &walk, &entry, err);
+        if (!code)
+            code = sb_heed_interrupt(err);
+    }
+    sqlite3_finalize(rows);
+    sb_walk_release(&walk);
+    return code;
+}
+
+/* In a real run this name, or one above it, would be free by now. */
+static bool is_freed(struct syncing *syncing, const char *name)
+{
+    struct sb_error ignored;
+    enum sb_code code = SB_OK;
+    bool found = false;
+
+    for (size_t size = strlen(name); !found && !code && size > 0;
+         size = sb_parent_size(name, size)) {
+        sqlite3_bind_blob64(syncing->is_first, 1, name, size, SQLITE_STATIC);
+        found = sb_database_row(syncing->is_first, &code, &ignored);
+        sqlite3_reset(syncing->is_first);
+    }
+    return found;
+}
+
+/* What the sink reports; in a dry run it also meets what is only going to be removed. */
+static void pass_event(void *context, enum sb_level level, const char *kind, const char *subject,
+                       const char *text)
+{
+    struct syncing *syncing = context;
+    const struct sb_sync_options *options = syncing->options;
+    struct sb_entry entry;
+    struct sb_error ignored;
+
+    if (options->dry_run && level == SB_PROBLEM && subject && is_freed(syncing, subject) &&
+        look_up(syncing, subject, strlen(subject), &entry, &ignored) == SB_OK) {
+        entry.path = subject;
+        entry.path_size = strlen(subject);
+        sb_change_report(&options->changes, &entry,
+                         SB_CHANGE_NEW | (entry.type == SB_DIR ? 0 : SB_CHANGE_BYTES));
+        return;
+    }
+    sb_report(options->notify, level, kind, subject, "%s%s", text,
+              strcmp(kind, "exists") == 0 && !options->remove ? "; --delete removes it" : "");
+}
+
+/* What to remove, and what of it before anything is written. */
+static enum sb_code plan(struct syncing *syncing, struct sb_error *err)
+{
+    struct sb_source_options source = {0};
+    struct sb_catalog_options catalog = {.notify = syncing->options->notify};
+    struct sb_catalog_result result = {0};
+    enum sb_code code =
+        sb_store_catalog(syncing->from->store, &syncing->catalog, &source, &catalog, &result, err);
+
+    if (!code && result.damage.code) {
+        *err = result.damage;
+        code = err->code;
+    }
+    if (!code)
+        code = SB_TABLES(&syncing->db, syncing->directory, err,
+                         "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, is_dir INTEGER,"
+                         " first INTEGER) WITHOUT ROWID",
+                         {&syncing->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
+                         {&syncing->keep, "DELETE FROM going WHERE name = ?1"},
+                         {&syncing->is_first, "SELECT 1 FROM going WHERE name = ?1 AND first"});
+    syncing->fd = open(syncing->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (!code && syncing->fd < 0 && errno != ENOENT)
+        code = sb_fail_errno(err, errno, "%s", syncing->directory);
+    if (!code && syncing->fd >= 0)
+        code = walk_tree(syncing, err);
+    return code ? code : check_limits(syncing, err);
+}
+
+static enum sb_code open_members(struct syncing *syncing, struct sb_error *err)
+{
+    const struct sb_sync_source *from = syncing->from;
+    char *paths[] = {(char *)from->within};
+    bool is_archive = sb_store_archive(from->store), all = !*from->within;
+    struct sb_source_options source = {.paths = paths, .path_count = !all};
+    enum sb_code code = sb_store_source(is_archive ? from->store : from->again, &syncing->members,
+                                        &source, syncing->options->notify, err);
+
+    if (code || all || is_archive)
+        return code;
+    return sb_choice_new(&syncing->choice, paths, 1, err);
+}
+
+static enum sb_code transfer(struct syncing *syncing, struct sb_sink *sink, struct sb_error *err)
+{
+    const struct sb_sync_options *options = syncing->options;
+    const char *within = syncing->from->within;
+    size_t size = strlen(within);
+    const struct sb_transfer_options wanted = {
+        .stored_names = sb_store_archive(syncing->from->store) != NULL,
+        .strip = size ? (unsigned)sb_name_depth(within, size) + 1 : 0,
+        .filter = options->filter,
+        .filter_skip = size ? size + 1 : 0,
+        .choice = syncing->choice,
+        .duplicates = SB_DUPLICATE_LAST,
+        .local_owners = options->preserve && !options->numeric_owner,
+        .dry_run = options->dry_run,
+        .threads = options->threads,
+        .beside = syncing->directory,
+        .notify = &syncing->notify,
+        .progress = options->progress,
+        .lost = options->lost,
+        .context = options->context,
+    };
+    int64_t members = 0;
+
+    return sb_transfer(syncing->members, sink, &wanted, &members, err);
+}
+
+/* Directories get their times last, when all in them has changed. */
+static enum sb_code write_members(struct syncing *syncing, struct sb_error *err)
+{
+    const struct sb_sync_options *options = syncing->options;
+    const struct sb_tree_sink_options wanted = {
+        .directory = syncing->directory,
+        .existing = SB_EXISTING_UPDATE,
+        .checksum = options->checksum,
+        .size_only = options->size_only,
+        .preserve = options->preserve,
+        .sync = options->sync,
+        .dry_run = options->dry_run,
+        .root = true,
+        .threads = options->threads,
+        .names_differ = syncing->members->unique,
+        .changes = options->changes,
+        .notify = &syncing->notify,
+    };
+    struct sb_sink *sink;
+    enum sb_code code = sb_sink_open_tree(&sink, &wanted, err);
+
+    if (code)
+        return code;
+    code = transfer(syncing, sink, err);
+    if (!code && syncing->fd >= 0)
+        code = remove_going(syncing, false, err);
+    if (!code)
+        code = sb_sink_commit(sink, err);
+    syncing->counts.files = sink->counts.files;
+    syncing->counts.bytes = sink->counts.bytes;
+    syncing->counts.renewed = sink->counts.renewed;
+    sb_sink_free(sink);
+    return code;
+}
+
+static void close_all(struct syncing *syncing)
+{
+    sb_source_free(syncing->members);
+    sb_choice_free(syncing->choice);
+    sqlite3_finalize(syncing->add);
+    sqlite3_finalize(syncing->keep);
+    sqlite3_finalize(syncing->is_first);
+    sb_database_close(syncing->db);
+    if (syncing->fd >= 0)
+        close(syncing->fd);
+    sb_buf_release(&syncing->name);
+    sb_buf_release(&syncing->way);
+}
+
+enum sb_code sb_sync_to_tree(const struct sb_sync_source *source, const char *directory,
+                             const struct sb_sync_options *options, struct sb_sync_counts *counts,
+                             struct sb_error *err)
+{
+    struct syncing syncing = {.from = source, .options = options, .directory = directory, .fd = -1};
+    enum sb_code code;
+
+    syncing.notify = (struct sb_notify){.call = pass_event, .context = &syncing};
+    code = plan(&syncing, err);
+    if (!code && syncing.fd >= 0)
+        code = remove_going(&syncing, true, err);
+    if (!code)
+        code = open_members(&syncing, err);
+    if (!code)
+        code = write_members(&syncing, err);
+    *counts = syncing.counts;
+    close_all(&syncing);
+    return code;
+}

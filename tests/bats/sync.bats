@@ -1,0 +1,315 @@
+#!/usr/bin/env bats
+# shardbox sync: what differs, what is removed, and what stays.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    mkdir -p t/a/b t/c
+    echo one >t/a/1
+    echo two >t/a/b/2
+    ln -s 1 t/a/l
+    seq 1000 >t/c/n
+    age
+}
+
+# Every time lies in the past, so that a later change has another.
+age() {
+    find t -depth -exec touch -h -d '2024-05-06 07:08:09.123456789' {} +
+}
+
+equal() {
+    run_ok sb diff -C t a.barecat
+    run_ok sb verify --strict a.barecat
+}
+
+@test "a new archive, then nothing to do: no byte is read, and nothing is written" {
+    run_ok sb sync t a.barecat
+    output_is ''
+    equal
+    before=$(stat -c '%n %i %Y %Z %s' a.barecat*)
+    chmod 0 t/c/n
+    ((EUID == 0)) || chmod 644 t/c/n
+    chmod 644 t/c/n
+    touch -d '2024-05-06 07:08:09.123456789' t/c/n
+    run_ok strace -f -o calls -e trace=openat "$SHARDBOX" sync --delete -v t a.barecat
+    stderr_is ''
+    run ! grep -E '"(n|1|2)", O_RDONLY' calls
+    [[ $(stat -c '%n %i %Y %Z %s' a.barecat*) == "$before" ]]
+}
+
+@test "what differs: bytes, the row alone, what is new; -i and --json say how" {
+    sb sync t a.barecat
+    shard=$(stat -c %s a.barecat-shard-00000)
+    echo uno >t/a/1
+    chmod 600 t/c/n
+    touch -d '2024-05-06 07:08:09.123456789' t/c
+    touch t/a/b/2
+    echo longer >t/a/new
+    ln -sfn b/2 t/a/l
+    run_ok sb sync -n t a.barecat
+    planned=$output
+    [[ $(stat -c %s a.barecat-shard-00000) == "$shard" ]]
+    run_ok sb sync -i t a.barecat
+    [[ $(sort <<<"$output") == "$(sort <<<"$planned")" ]]
+    [[ $(grep -v '/$' <<<"$output" | sort) == "$(printf '%s\n' '.f...p..... c/n' '.f..t...... a/b/2' \
+        '>f+++++++++ a/new' '>fc.t...... a/1' 'cL.st...... a/l' | sort)" ]] || fail 'lines'
+    # Only new bytes came in.
+    (($(stat -c %s a.barecat-shard-00000) == shard + 4 + 7 + 3))
+    equal
+    echo dos >t/a/1
+    run_ok sb sync --json t a.barecat
+    [[ $(jq -c 'select(.path == "a/1")' <<<"$output") == \
+        '{"change":"changed","path":"a/1","type":"file","size":4,"differs":["bytes","time"]}' ]]
+    [[ $(tail -n 1 <<<"$output" | jq '.changed, .new, .removed, .files_written, .bytes_written' | tr '\n' ' ') == '1 0 0 1 4 ' ]]
+}
+
+@test "--checksum finds bytes that size and time do not show; --size-only sets times alone" {
+    sb sync t a.barecat
+    echo uno >t/a/1
+    age
+    run_ok sb sync -i t a.barecat
+    output_is ''
+    run_ok sb sync -ic t a.barecat
+    output_is '>fc........ a/1'
+    echo dos >t/a/1
+    run_ok sb sync -i --size-only t a.barecat
+    output_has '.f..t...... a/1'
+    [[ $(sb cat a.barecat a/1) == uno ]]
+    run_ok sb sync -c t a.barecat
+    equal
+}
+
+@test "nothing is removed without --delete, and with it all that the tree does not have" {
+    sb sync t a.barecat
+    rm -r t/a/b t/c/n
+    run_ok sb sync -i t a.barecat
+    output_lacks deleting
+    [[ $(sb cat a.barecat a/b/2) == two ]]
+    run_ok sb sync -n --delete t a.barecat
+    output_is $'*deleting   c/n\n*deleting   a/b/2\n*deleting   a/b/'
+    [[ $(sb cat a.barecat a/b/2) == two ]]
+    run_ok sb sync -iv --delete t a.barecat
+    output_is $'*deleting   c/n\n*deleting   a/b/2\n*deleting   a/b/'
+    stderr_has 'new: 0, changed: 0, removed: 3; bytes written: 0'
+    equal
+}
+
+@test "--max-delete, and a source that is empty, stop it before anything changes" {
+    sb sync t a.barecat
+    echo more >t/more
+    rm -r t/a
+    before=$(md5sum a.barecat*)
+    run_fail 2 sb sync --delete --max-delete=4 t a.barecat
+    stderr_has 'a.barecat: 5 files and directories would be removed, and at most 4 may; nothing was changed'
+    mkdir empty
+    run_fail 2 sb sync --delete empty a.barecat
+    stderr_has 'empty: is empty, and nothing is removed for that; see --force'
+    [[ $(md5sum a.barecat*) == "$before" ]]
+    run_ok sb sync --delete --max-delete=5 t a.barecat
+    equal
+    sb convert a.barecat none.tar --exclude='*'
+    run_ok sb sync a.barecat out/
+    tar cf none.tar -T /dev/null
+    run_fail 2 sb sync --delete none.tar out
+    run_fail 2 sb sync --delete --max-delete=0 a.barecat:c out
+    [[ -e out/more && -e out/c/n ]]
+    run_ok sb sync --delete --force empty a.barecat
+    [[ $(sb find a.barecat) == '' ]]
+    run_fail 2 sb sync --max-delete=1 t a.barecat
+    stderr_has '--max-delete goes with --delete'
+}
+
+@test "a file that became a directory or a link, and the other way, is replaced" {
+    sb sync t a.barecat
+    sb sync a.barecat out/
+    rm -r t/a/1 t/a/b t/a/l
+    mkdir t/a/1 t/a/l
+    echo x >t/a/1/x
+    echo b >t/a/b
+    ln -s nowhere t/a/l/q
+    age
+    run_fail 1 sb sync t a.barecat
+    stderr_has 'a/b: is a directory in the archive; left out'
+    run_ok sb sync --delete t a.barecat
+    equal
+    run_ok sb sync -n --delete a.barecat out
+    planned=$(sort <<<"$output")
+    stderr_is ''
+    run_fail 1 sb sync a.barecat out
+    stderr_has 'a/b: a directory is in its place; --delete removes it'
+    [[ $(cat out/a/b/2) == two ]]
+    run_ok sb sync -i --delete a.barecat out
+    run_ok sb diff -C out a.barecat
+    run_ok rsync -ain --delete t/ out/
+    output_is ''
+    grep -q '^\*deleting   a/b/2$' <<<"$planned"
+}
+
+@test "excluded files are left alone on both sides" {
+    sb sync t a.barecat
+    sb sync a.barecat out/
+    mkdir t/tmp
+    echo 1 >t/tmp/1
+    echo log >t/a/log
+    age
+    sb sync t a.barecat
+    rm -r t/tmp t/a/log
+    age
+    run_ok sb sync -i --delete --exclude=tmp --exclude=log t a.barecat
+    output_is ''
+    [[ $(sb cat a.barecat tmp/1 a/log) == $'1\nlog' ]]
+    mkdir out/tmp out/gone
+    echo mine >out/tmp/mine
+    echo log >out/gone/log
+    echo go >out/gone/go
+    run_ok sb sync -i --delete --exclude=tmp --exclude=log a.barecat out
+    [[ $(cat out/tmp/mine out/gone/log) == $'mine\nlog' && ! -e out/gone/go && ! -e out/a/log ]]
+    # What an excluded file is in needs its directory.
+    rm -r t/c
+    age
+    sb sync t a.barecat
+    run_ok sb sync --delete --exclude=n t a.barecat
+    [[ $(sb find a.barecat c) == $'c\nc/n' ]]
+}
+
+@test "what cannot be read, and what is special, keeps what the archive has there" {
+    ((EUID != 0)) || skip 'root reads everything'
+    sb sync t a.barecat
+    chmod 0 t/a
+    run_fail 1 sb sync --delete t a.barecat
+    stderr_has 'a: '
+    chmod 755 t/a
+    [[ $(sb cat a.barecat a/b/2) == two ]]
+}
+
+@test "a FIFO in the place of a file is named, and the archive keeps the file" {
+    sb sync t a.barecat
+    rm t/a/1 t/a/b/2
+    mkfifo t/a/1
+    run_fail 1 sb sync -i --delete t a.barecat
+    stderr_has 'a/1: '
+    output_has '*deleting   a/b/2'
+    [[ $(sb cat a.barecat a/1) == one ]]
+    rm t/a/1
+    mkfifo t/a/b/2
+    sb sync --delete t a.barecat || true
+    run_fail 1 sb cat a.barecat a/1
+}
+
+@test "paths within archives, from any container, into any directory of an archive" {
+    sb sync t a.barecat
+    run_ok sb sync t/a a.barecat:x/y
+    run_ok sb cat a.barecat x/y/b/2
+    output_is two
+    run_ok sb sync --delete t/c a.barecat:x/y
+    [[ $(sb find a.barecat x/y) == $'x/y\nx/y/n' ]]
+    [[ $(sb cat a.barecat a/b/2) == two ]]
+    run_ok sb sync a.barecat:a out/
+    run_ok rsync -ain --delete t/a/ out/
+    [[ $(grep -v '^\.d\..t\.\.\.\.\.\. \./$' <<<"$output") == '' ]]
+    tar cf a.tar -C t .
+    gzip -k a.tar
+    (cd t && zip -qry ../a.zip .)
+    sb convert a.tar b.cpio || true
+    for container in a.tar a.tar.gz a.zip a.barecat; do
+        rm -rf new.barecat* tree
+        run_ok sb sync "$container" new.barecat
+        run_ok sb sync -i --delete "$container" new.barecat
+        output_is ''
+        run_ok sb sync "$container:a" tree/
+        run_ok sb sync -i --delete "$container:a" tree
+        output_is ''
+        [[ $(cat tree/b/2) == two && $(readlink tree/l) == 1 ]]
+        run_ok sb sync --delete "$container:c" tree
+        [[ $(ls -A tree) == n ]]
+    done
+}
+
+@test "of a name that a tar holds twice the last counts, whatever the archive has" {
+    sb sync t a.barecat
+    tar cf twice.tar -C t a/1
+    cp a.barecat first.barecat
+    cp a.barecat-shard-00000 first.barecat-shard-00000
+    echo uno >t/a/1
+    age
+    tar rf twice.tar -C t a/1
+    run_ok sb sync -c twice.tar a.barecat
+    [[ $(sb cat a.barecat a/1) == uno ]]
+    echo one >t/a/1
+    age
+    tar rf twice.tar -C t a/1
+    run_ok sb sync -c twice.tar a.barecat
+    [[ $(sb cat a.barecat a/1) == one ]]
+    run_ok sb sync -c twice.tar first.barecat
+    [[ $(sb cat first.barecat a/1) == one ]]
+    run_ok sb verify --strict a.barecat
+}
+
+@test "--seal puts what is new into a new shard, and no old one changes" {
+    sb sync t a.barecat
+    before=$(md5sum a.barecat-shard-00000)
+    echo more >t/more
+    rm t/c/n
+    run_ok sb sync --delete --seal t a.barecat
+    [[ $(md5sum a.barecat-shard-00000) == "$before" && -s a.barecat-shard-00001 ]]
+    equal
+}
+
+@test "a tree is written through no link, and nothing outside of it is touched" {
+    sb sync t a.barecat
+    sb sync a.barecat out/
+    mkdir outside
+    echo victim >outside/2
+    echo victim >outside/more
+    rm -r out/a/b
+    ln -s ../../outside out/a/b
+    ln -s ../outside out/link
+    ln outside/more out/hard
+    run_ok sb sync --delete a.barecat out
+    [[ $(cat outside/2 outside/more) == $'victim\nvictim' ]]
+    run_ok sb diff -C out a.barecat
+}
+
+@test "what a program has open keeps its bytes" {
+    sb sync t a.barecat
+    sb sync a.barecat out/
+    exec 8<out/a/1
+    echo uno >t/a/1
+    sb sync t a.barecat
+    sb sync a.barecat out
+    [[ $(cat <&8) == one && $(cat out/a/1) == uno ]]
+    exec 8<&-
+}
+
+@test "damage in the archive is named, and the tree keeps what it had" {
+    sb sync t a.barecat
+    sb sync a.barecat out/
+    echo uno >t/a/1
+    sb sync t a.barecat
+    flip_byte a.barecat-shard-00000 "$(sql a.barecat "SELECT offset FROM files WHERE path = 'a/1'")"
+    run_fail 1 sb sync --delete a.barecat out
+    stderr_has 'a/1: '
+    [[ $(cat out/a/1) == one ]]
+}
+
+@test "wrong uses" {
+    sb sync t a.barecat
+    mkdir other
+    run_fail 2 sb sync t other
+    stderr_is "shardbox sync: other: is a directory, as t is; 'rsync' makes one equal to the other"
+    run_fail 2 sb sync a.barecat a.barecat:x
+    stderr_is 'shardbox sync: a.barecat:x: is SOURCE and TARGET at once'
+    run_fail 2 sb sync t new.tar
+    stderr_has 'new.tar: is called as a tar, and sync makes archives'
+    run_fail 2 sb sync nowhere a.barecat
+    stderr_has 'nowhere: '
+    run_fail 2 sb sync - a.barecat
+    stderr_has 'a pipe can be no side of sync'
+    run_fail 2 sb sync t
+    stderr_has 'give SOURCE and TARGET'
+    tar cf a.tar -C t .
+    run_fail 2 sb sync t a.tar
+    stderr_has 'a.tar: '
+    [[ ! -e new.tar ]]
+}
