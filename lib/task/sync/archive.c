@@ -47,7 +47,7 @@ static bool name_target(const struct syncing *syncing, const char *subject, stru
     return known;
 }
 
-/* What the source could not tell about stays in the archive. */
+/* What the source could not read stays in the archive. */
 static void protect(struct syncing *syncing, const char *subject)
 {
     struct sb_buf name = {0};

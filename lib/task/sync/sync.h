@@ -61,7 +61,7 @@ struct sb_sync_options {
 struct sb_sync_counts {
     int64_t files;   /* and links, whose bytes were written */
     int64_t bytes;   /* of these */
-    int64_t renewed; /* files and links of which mode, owner or time was set */
+    int64_t renewed; /* files and links whose mode, owner or time alone was set */
     int64_t removed; /* files, links and directories */
     int64_t removed_bytes;
 };
