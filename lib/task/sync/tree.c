@@ -24,6 +24,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define BATCH_NAMES 1024
+
+/* What the walk has come to, until it is looked up. */
+struct found {
+    size_t at, size; /* of its name */
+    bool is_dir;
+};
+
+struct batch {
+    struct sb_buf names; /* each ended by a NUL */
+    struct found found[BATCH_NAMES];
+    size_t count;
+};
+
 struct syncing {
     const struct sb_sync_source *from;
     const struct sb_sync_options *options;
@@ -36,7 +50,8 @@ struct syncing {
     struct sqlite3 *db;
     struct sqlite3_stmt *add, *keep, *is_first;
     struct sb_notify notify;
-    int fd;            /* of the directory; -1: missing */
+    int fd; /* of the directory; -1: missing */
+    struct batch batch;
     struct sb_buf way; /* a directory that is in the way; removed with all below it */
     struct sb_sync_counts counts;
 };
@@ -56,11 +71,11 @@ static enum sb_code look_up(struct syncing *syncing, const char *name, size_t si
                              err);
 }
 
-static enum sb_code add_going(struct syncing *syncing, const struct sb_tree_item *item, bool first,
-                              struct sb_error *err)
+static enum sb_code add_going(struct syncing *syncing, const char *name, const struct found *found,
+                              bool first, struct sb_error *err)
 {
-    sqlite3_bind_blob64(syncing->add, 1, item->name, item->name_size, SQLITE_STATIC);
-    sqlite3_bind_int(syncing->add, 2, item->node == SB_NODE_DIR);
+    sqlite3_bind_blob64(syncing->add, 1, name, found->size, SQLITE_STATIC);
+    sqlite3_bind_int(syncing->add, 2, found->is_dir);
     sqlite3_bind_int(syncing->add, 3, first);
     return sb_database_step(syncing->add, err);
 }
@@ -74,28 +89,58 @@ static enum sb_code keep_way(struct syncing *syncing, struct sb_error *err)
 }
 
 /* Something of the tree: does the container have it, and as a directory if it is one here? */
-static enum sb_code consider(struct syncing *syncing, const struct sb_tree_item *item,
+static enum sb_code consider(struct syncing *syncing, const struct found *found,
                              struct sb_error *err)
 {
-    bool is_dir = item->node == SB_NODE_DIR;
-    bool below_way = syncing->way.size > 0 && sb_name_within(item->name, item->name_size,
-                                                             syncing->way.data, syncing->way.size);
+    const char *name = syncing->batch.names.data + found->at;
+    struct sb_buf *way = &syncing->way;
+    bool below_way = way->size > 0 && sb_name_within(name, found->size, way->data, way->size);
     struct sb_entry entry;
-    enum sb_code code = look_up(syncing, item->name, item->name_size, &entry, err);
+    enum sb_code code = look_up(syncing, name, found->size, &entry, err);
 
-    if (code == SB_OK && (entry.type == SB_DIR) == is_dir)
+    if (code == SB_OK && (entry.type == SB_DIR) == found->is_dir)
         return SB_OK;
     if (code == SB_OK) {
-        sb_buf_clear(&syncing->way);
-        if (is_dir && sb_buf_set(&syncing->way, item->name, item->name_size))
+        sb_buf_clear(way);
+        if (found->is_dir && sb_buf_set(way, name, found->size))
             return sb_fail_memory(err);
-        return add_going(syncing, item, true, err);
+        return add_going(syncing, name, found, true, err);
     }
     if (code != SB_NOENT)
         return code;
     if (syncing->options->remove)
-        return add_going(syncing, item, below_way, err);
+        return add_going(syncing, name, found, below_way, err);
     return below_way ? keep_way(syncing, err) : SB_OK;
+}
+
+/* The names of a batch are looked up in one transaction; no lock is held while the tree is read. */
+static enum sb_code consider_batch(struct syncing *syncing, struct sb_error *err)
+{
+    struct batch *batch = &syncing->batch;
+    enum sb_code code = sb_archive_begin(syncing->catalog, err);
+
+    if (code)
+        return code;
+    for (size_t i = 0; !code && i < batch->count; i++)
+        code = consider(syncing, &batch->found[i], err);
+    batch->count = 0;
+    sb_buf_clear(&batch->names);
+    return sb_archive_end(syncing->catalog, code, err);
+}
+
+static enum sb_code take_item(struct syncing *syncing, const struct sb_tree_item *item,
+                              struct sb_error *err)
+{
+    struct batch *batch = &syncing->batch;
+
+    if (item->name_size == 0)
+        return SB_OK;
+    batch->found[batch->count++] = (struct found){
+        .at = batch->names.size, .size = item->name_size, .is_dir = item->node == SB_NODE_DIR};
+    if (sb_buf_add(&batch->names, item->name, item->name_size) ||
+        sb_buf_add_char(&batch->names, '\0'))
+        return sb_fail_memory(err);
+    return batch->count == BATCH_NAMES ? consider_batch(syncing, err) : SB_OK;
 }
 
 static enum sb_code walk_tree(struct syncing *syncing, struct sb_error *err)
@@ -111,13 +156,13 @@ static enum sb_code walk_tree(struct syncing *syncing, struct sb_error *err)
         code = sb_tree_start(tree, syncing->fd, ".", "", 0, err);
     while (!code) {
         code = sb_tree_next(tree, &item, err);
-        if (!code && item.name_size > 0)
-            code = consider(syncing, &item, err);
+        if (!code)
+            code = take_item(syncing, &item, err);
         if (!code)
             code = sb_heed_interrupt(err);
     }
     sb_tree_free(tree);
-    return code == SB_END ? SB_OK : code;
+    return code == SB_END ? consider_batch(syncing, err) : code;
 }
 
 static enum sb_code is_empty(struct syncing *syncing, bool *empty, struct sb_error *err)
@@ -388,6 +433,7 @@ static void close_all(struct syncing *syncing)
         close(syncing->fd);
     sb_buf_release(&syncing->name);
     sb_buf_release(&syncing->way);
+    sb_buf_release(&syncing->batch.names);
 }
 
 enum sb_code sb_sync_to_tree(const struct sb_sync_source *source, const char *directory,
