@@ -18,6 +18,7 @@ extern const struct command merge_command;
 extern const struct command merge_symlink_command;
 extern const struct command upgrade_command;
 
+/* clang-format off */
 const struct command *const commands[] = {
     &pack_command,
     &unpack_command,
@@ -38,3 +39,4 @@ const struct command *const commands[] = {
     &upgrade_command,
     NULL,
 };
+/* clang-format on */

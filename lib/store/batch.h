@@ -58,8 +58,8 @@ struct sb_item {
     uint32_t old_crc;
     unsigned mark;
     unsigned change; /* bits of change.h */
-    bool bare;     /* its bytes need not be read: it is taken as SB_ITEM_BARE */
-    bool compares; /* its bytes decide what is done: they are read in a dry run too */
+    bool bare;       /* its bytes need not be read: it is taken as SB_ITEM_BARE */
+    bool compares;   /* its bytes decide what is done: they are read in a dry run too */
 
     /* Of bytes as they are stored: for sb_transfer, which compares those of one name. */
     bool sums;    /* sb_item_stream sums what it reads */

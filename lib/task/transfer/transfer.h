@@ -48,8 +48,9 @@ struct sb_transfer_options {
     const char *prefix; /* prepended to every name; NULL: nothing */
     unsigned strip;     /* number of leading components to remove first */
     const struct sb_filter *filter; /* on names before strip and prefix; NULL selects everything */
-    size_t filter_skip; /* bytes of each name that the filter does not see: a directory and its '/' */
-    struct sb_choice *choice;       /* PATH and GLOB arguments, likewise; NULL selects everything */
+    size_t
+        filter_skip; /* bytes of each name that the filter does not see: a directory and its '/' */
+    struct sb_choice *choice; /* PATH and GLOB arguments, likewise; NULL selects everything */
 
     /*
      * What to do about a duplicate name, in this or an earlier source: leave it to the sink
