@@ -15,7 +15,8 @@ static bool begins_above(struct finding *finding, const struct sb_entry *entry, 
     if (sb_select_everything(finding->select))
         return true;
     levels = sb_name_depth(entry->path + dir_size, entry->path_size - dir_size);
-    return sb_select_depth(finding->select, entry->path, entry->path_size) >= levels;
+    return sb_select_depth(finding->select, entry->path, entry->path_size, entry->type == SB_DIR) >=
+           levels;
 }
 
 /*
@@ -51,7 +52,8 @@ static bool is_deep_enough(struct finding *finding, const struct sb_entry *entry
     size_t depth = 0;
 
     if (finding->select)
-        depth = sb_select_depth(finding->select, entry->path, entry->path_size);
+        depth =
+            sb_select_depth(finding->select, entry->path, entry->path_size, entry->type == SB_DIR);
     finding->visit.depth = depth;
     return depth >= (size_t)expression->min_depth &&
            (expression->max_depth < 0 || depth <= (size_t)expression->max_depth);
@@ -101,7 +103,7 @@ static enum sb_code find_by_address(struct finding *finding, struct sb_error *er
     if (code)
         return code;
     while (!finding->visit.quit && !(code = sb_cursor_next(cursor, &entry, err))) {
-        if (sb_select_takes(finding->select, entry.path, entry.path_size))
+        if (sb_select_takes(finding->select, entry.path, entry.path_size, false))
             find_consider(finding, &entry);
     }
     sb_cursor_free(cursor);

@@ -17,6 +17,7 @@
 struct argument {
     struct sb_buf name;
     bool pattern;
+    bool only_dirs; /* a pattern with a '/' at its end */
     bool matched;
 };
 
@@ -230,6 +231,7 @@ static enum sb_code take_arguments(struct sb_select *select, char *const *args, 
          */
         if (!*args[i])
             continue;
+        select->arguments[i].only_dirs = args[i][strlen(args[i]) - 1] == '/';
         if (sb_name_normalize(args[i], &select->arguments[i].name, &stripped))
             code = sb_fail_memory(err);
         else
@@ -334,7 +336,7 @@ static bool matches_literal(struct sb_select *select, const char *path, size_t s
 }
 
 /* Every pattern that has not matched yet is tested, even if the name is selected already. */
-static bool matches(struct sb_select *select, const char *path, size_t size)
+static bool matches(struct sb_select *select, const char *path, size_t size, bool is_dir)
 {
     bool hit = matches_literal(select, path, size);
     struct argument *pattern;
@@ -342,7 +344,8 @@ static bool matches(struct sb_select *select, const char *path, size_t size)
 
     for (i = 0; i < select->pattern_count; i++) {
         pattern = select->patterns[i];
-        if ((hit && pattern->matched) || !sb_glob_match(pattern->name.data, path, size))
+        if ((hit && pattern->matched) || (pattern->only_dirs && !is_dir) ||
+            !sb_glob_match(pattern->name.data, path, size))
             continue;
         pattern->matched = true;
         hit = true;
@@ -350,26 +353,28 @@ static bool matches(struct sb_select *select, const char *path, size_t size)
     return hit;
 }
 
-bool sb_select_takes(struct sb_select *select, const char *path, size_t size)
+bool sb_select_takes(struct sb_select *select, const char *path, size_t size, bool is_dir)
 {
     bool hit = select->everything || select->argument_count == 0;
 
     if (hit && select->pattern_count == 0 && !select->absent)
         return true;
-    for (; size > 0; size = sb_parent_size(path, size)) {
-        hit |= matches(select, path, size);
+    for (; size > 0; size = sb_parent_size(path, size), is_dir = true) {
+        hit |= matches(select, path, size, is_dir);
         if (select->reach == SB_REACH_ITSELF)
             break;
     }
     return hit;
 }
 
-size_t sb_select_depth(struct sb_select *select, const char *path, size_t size)
+size_t sb_select_depth(struct sb_select *select, const char *path, size_t size, bool is_dir)
 {
     size_t depth = 0;
 
-    for (; size > 0 && !matches(select, path, size); size = sb_parent_size(path, size))
+    for (; size > 0 && !matches(select, path, size, is_dir); size = sb_parent_size(path, size)) {
+        is_dir = true;
         depth++;
+    }
     return depth;
 }
 
@@ -404,7 +409,8 @@ static enum sb_code next_of_range(struct sb_select *select, const struct span *s
         code = open_span(select, span, err);
     while (!code) {
         code = sb_cursor_next(select->cursor, entry, err);
-        if (!code && (!span->tested || sb_select_takes(select, entry->path, entry->path_size)))
+        if (!code && (!span->tested || sb_select_takes(select, entry->path, entry->path_size,
+                                                       entry->type == SB_DIR)))
             return SB_OK;
     }
     if (code == SB_END) {

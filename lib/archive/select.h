@@ -2,9 +2,10 @@
  * The part of an archive that PATH and GLOB arguments name.
  *
  * Each argument is normalized as stored names are. One that the archive holds, as a file or a
- * directory, is taken literally; else, if it has glob characters, it is a pattern (glob.h). An
- * entry is selected when it, or a directory above it, is named or matched. No arguments, or one
- * that names the root, select everything. An empty one matches nothing.
+ * directory, is taken literally; else, if it has glob characters, it is a pattern (glob.h), which
+ * matches directories only where it ends in '/'. An entry is selected when it, or a directory above
+ * it, is named or matched. No arguments, or one that names the root, select everything. An empty
+ * one matches nothing.
  *
  * Entries come in SB_BY_PATH order, each once. Only the part of the index below the literal
  * prefixes of the arguments is read. Belongs to the archive's thread, and is freed before the
@@ -52,13 +53,13 @@ enum sb_code sb_select_next(struct sb_select *select, struct sb_entry *entry,
  * Is this name selected? For walks in another order, and for names that need not be in the archive.
  * Counts as a match of the argument.
  */
-bool sb_select_takes(struct sb_select *select, const char *path, size_t size);
+bool sb_select_takes(struct sb_select *select, const char *path, size_t size, bool is_dir);
 
 /*
  * How many components a selected name is below the nearest one that is named or matched: 0 for that
  * name itself; counted from the root if everything is selected.
  */
-size_t sb_select_depth(struct sb_select *select, const char *path, size_t size);
+size_t sb_select_depth(struct sb_select *select, const char *path, size_t size, bool is_dir);
 
 /*
  * After the last entry: did argument i match nothing? (Literal arguments and the root are known

@@ -11,6 +11,7 @@ struct argument {
     struct sb_buf name; /* normalized */
     bool nothing;       /* an empty argument */
     bool is_glob;
+    bool only_dirs; /* a glob with a '/' at its end */
     bool matched;
 };
 
@@ -43,6 +44,7 @@ enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t cou
         }
         argument->nothing = args[i][0] == '\0';
         argument->is_glob = sb_is_glob(args[i]);
+        argument->only_dirs = !argument->nothing && args[i][strlen(args[i]) - 1] == '/';
     }
     *out = choice;
     return SB_OK;
@@ -68,23 +70,25 @@ static bool matches_as_pattern(const char *pattern, const char *name, size_t siz
     return false;
 }
 
-static bool takes(const struct argument *argument, const char *name, size_t size)
+static bool takes(const struct argument *argument, const char *name, size_t size, bool is_dir)
 {
     if (argument->nothing)
         return false;
     if (sb_name_within(name, size, argument->name.data, argument->name.size))
         return true;
+    if (argument->only_dirs && !is_dir)
+        size = sb_parent_size(name, size);
     return argument->is_glob && matches_as_pattern(argument->name.data, name, size);
 }
 
-bool sb_choice_takes(struct sb_choice *choice, const char *name, size_t size)
+bool sb_choice_takes(struct sb_choice *choice, const char *name, size_t size, bool is_dir)
 {
     bool taken = choice->count == 0;
 
     for (size_t i = 0; i < choice->count; i++) {
         struct argument *argument = &choice->arguments[i];
 
-        if (!takes(argument, name, size))
+        if (!takes(argument, name, size, is_dir))
             continue;
         argument->matched = true;
         taken = true;

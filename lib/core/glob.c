@@ -290,11 +290,13 @@ void sb_filter_free(struct sb_filter *filter)
 
 static enum sb_code add_rule(struct sb_filter *filter, bool include, const char *pattern)
 {
-    struct rule rule = {.include = include, .anchored = *pattern == '/'};
+    bool at_root = *pattern == '/' || strncmp(pattern, "./", 2) == 0;
+    struct rule rule = {.include = include, .anchored = at_root};
     struct sb_error ignored;
     bool deep;
     size_t size;
 
+    pattern += strncmp(pattern, "./", 2) == 0;
     pattern += strspn(pattern, "/");
     size = strlen(pattern);
     while (size && pattern[size - 1] == '/') {

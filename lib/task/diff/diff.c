@@ -54,7 +54,8 @@ struct diff {
 
 static bool selected(const struct diff *diff, const struct sb_entry *entry)
 {
-    return !diff->select || sb_select_takes(diff->select, entry->path, entry->path_size);
+    return !diff->select ||
+           sb_select_takes(diff->select, entry->path, entry->path_size, entry->type == SB_DIR);
 }
 
 /* May something at or below this directory be selected? */

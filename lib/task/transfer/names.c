@@ -41,7 +41,7 @@ static bool wanted(const struct sb_transfer_run *transfer, const char *name, siz
     size_t skip = size < options->filter_skip ? size : options->filter_skip;
 
     return sb_filter_takes(options->filter, name + skip, size - skip, is_dir) &&
-           (!options->choice || sb_choice_takes(options->choice, name, size));
+           (!options->choice || sb_choice_takes(options->choice, name, size, is_dir));
 }
 
 /*

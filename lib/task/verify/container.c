@@ -130,7 +130,7 @@ static enum sb_code next_member(struct check *check, struct sb_member *member, s
             continue;
         if (code)
             return code;
-        if (check->choice && !sb_choice_takes(check->choice, name, size)) {
+        if (check->choice && !sb_choice_takes(check->choice, name, size, entry->type == SB_DIR)) {
             check->result->selected = true;
             /* A chosen member may be a hard link to it. */
             if (entry->type != SB_DIR && sb_seen_add(check->seen, name, size, &before, err))
