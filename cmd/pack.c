@@ -130,7 +130,7 @@ static const struct option options[] = {
                 "do not descend into other file systems"),
     OPTION_PREFIX(struct settings),
     OPTION_MORE("What is stored"),
-    OPTION_CALL(0, "exclude-from", "FILE", take_exclude_from,
+    OPTION_CALL('X', "exclude-from", "FILE", take_exclude_from,
                 "leave out what matches a line of FILE", OPERAND_FILE),
     OPTION_FLAG(0, "no-recursion", struct settings, no_recursion,
                 "directories without what is below them"),

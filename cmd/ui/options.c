@@ -1,16 +1,18 @@
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/nearest.h"
-#include "ui/other_words.h"
+#include "ui/other_options.h"
 
 #include "core/buf.h"
 #include "core/glob.h"
 #include "core/io.h"
 #include "core/number.h"
+#include "store/container.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Its struct option is not ours. */
 #define option getopt_option
@@ -244,6 +246,7 @@ static const struct option *find(const struct parser *parser, int value)
 static void complain_of_name(const struct parser *parser, const char *word)
 {
     size_t size = strcspn(word, "=");
+    const char *instead = other_options_instead(parser->command->name, word, size);
     struct nearest nearest = {.typed = word + 2, .typed_size = size - 2};
     struct sb_buf names = {0};
     enum sb_code code = SB_OK;
@@ -256,6 +259,8 @@ static void complain_of_name(const struct parser *parser, const char *word)
     }
     if (names.size > 0)
         message_usage("option '%.*s' is ambiguous: %s", (int)size, word, names.data);
+    else if (instead)
+        message_error("unrecognized option '%.*s'; %s", (int)size, word, instead);
     else if (nearest.found)
         message_error("unrecognized option '%.*s'; did you mean '--%s'?", (int)size, word,
                       nearest.found);
@@ -266,9 +271,13 @@ static void complain_of_name(const struct parser *parser, const char *word)
 
 static void complain_of_letter(const struct parser *parser, int letter)
 {
-    const char *other = other_words_option(parser->list, parser->count, (char)letter);
+    const char option[] = {'-', (char)letter};
+    const char *instead = other_options_instead(parser->command->name, option, sizeof(option));
+    const char *other = other_options_letter(parser->list, parser->count, (char)letter);
 
-    if (other)
+    if (instead)
+        message_error("unrecognized option '-%c'; %s", letter, instead);
+    else if (other)
         message_error("unrecognized option '-%c'; did you mean '%s'?", letter, other);
     else
         message_usage("unrecognized option '-%c'", letter);
@@ -432,12 +441,26 @@ static int parse(struct parser *parser, int argc, char **argv, void *settings, i
     }
 }
 
+/* Was the archive named after what is in it? */
+static bool is_archive_second(char *const *operands, int count)
+{
+    enum sb_container_kind kind = SB_UNKNOWN;
+
+    if (count > 1)
+        kind = sb_container_by_suffix(operands[1]).kind;
+    return kind != SB_UNKNOWN && strcmp(operands[0], "-") != 0 && access(operands[0], F_OK) != 0 &&
+           sb_container_by_suffix(operands[0]).kind == SB_UNKNOWN && access(operands[1], F_OK) == 0;
+}
+
 static int run(const struct command *command, void *settings, char **operands, int count)
 {
     if (command->needs_archive && count == 0)
         return message_usage("no archive given");
     if (command->takes_one && count > 1)
         return message_usage("%s: only one archive can be given", operands[1]);
+    if (command->needs_archive && is_archive_second(operands, count))
+        return message_usage("%s: no such file; the archive comes first: %s %s", operands[0],
+                             operands[1], operands[0]);
     return command->run(settings, operands, count);
 }
 

@@ -25,6 +25,7 @@ struct other_word {
 
 static const char pack_form[] = "pack ARCHIVE [-C] PATH...";
 static const char convert_form[] = "convert PATH... ARCHIVE";
+static const char to_pipe_form[] = "convert --to=tar PATH... ARCHIVE";
 
 static const struct other_word table[] = {
     {"create make new backup -c --create", pack_form},
@@ -38,19 +39,23 @@ static const struct other_word table[] = {
     {"cp copy import export", "convert INPUT... OUTPUT"},
     {"subset", "convert --include=GLOB INPUT... OUTPUT"},
     {"index", "convert --wrap INPUT... OUTPUT"},
-    {"list l dir", "ls ARCHIVE [PATH...]"},
+    {"list l dir la vdir", "ls ARCHIVE [PATH...]"},
     {"ll", "ls -l ARCHIVE [PATH...]"},
     {"-t", "find ARCHIVE [PATH...]"},
-    {"-tv zipinfo", "ls -lR ARCHIVE [PATH...]"},
+    {"-tv -l zipinfo", "ls -lR ARCHIVE [PATH...]"},
     {"tree", "ls --tree ARCHIVE [PATH...]"},
     {"stat", "ls -ld ARCHIVE [PATH...]"},
-    {"info status", "ls --shards ARCHIVE"},
+    {"info status df", "ls --shards ARCHIVE"},
     {"index-to-csv", "find --csv ARCHIVE"},
     {"count", "du --count ARCHIVE [PATH...]"},
     {"ncdu browse shell to-ncdu-json", "du --export=ncdu ARCHIVE | ncdu -f-"},
-    {"get show print read head", "cat ARCHIVE PATH..."},
+    {"get show print read head tail less more zcat -xO", "cat ARCHIVE PATH..."},
+    {"wc", "cat ARCHIVE PATH... | wc"},
+    {"md5sum", "cat ARCHIVE PATH... | md5sum"},
+    {"sha256sum", "cat ARCHIVE PATH... | sha256sum"},
     {"search locate", "find --name=GLOB ARCHIVE"},
     {"remove delete del d unlink --delete", "rm ARCHIVE PATH..."},
+    {"rmdir", "rm -d ARCHIVE PATH..."},
     {"rename move ren", "mv ARCHIVE PATH..."},
     {"check test fsck validate scrub", "verify ARCHIVE [PATH...]"},
     {"repair", "verify --repair-from=COPY ARCHIVE"},
@@ -61,25 +66,12 @@ static const struct other_word table[] = {
     {"shard partition", "split --parts=N -o 'PART-{}.barecat' ARCHIVE"},
     {"join concat combine", "merge INPUT... OUTPUT"},
     {"-A --catenate --concatenate", "merge --append -o ARCHIVE PATH..."},
-    {"version", "--version"},
+    {"version -V", "--version"},
     {"completion-script completions completion", "--completions=bash"},
 };
 
 /* Programs whose first argument is such a word. */
 static const char programs[] = "tar bsdtar 7z barecat";
-
-static const struct {
-    char letter;
-    const char *option;
-} letters[] = {
-    {'P', "--progress"},      {'R', "--recursive"},         {'S', "--sort=size"},
-    {'S', "--sparse"},        {'X', "--exclude-from=FILE"}, {'a', "--preserve"},
-    {'d', "--directory=DIR"}, {'h', "--dereference"},       {'k', "--existing=skip"},
-    {'l', "--hardlink"},      {'o', "--existing=replace"},  {'r', "--recursive"},
-    {'s', "--symlink"},       {'t', "--sort=time"},         {'u', "--existing=newer"},
-    {'z', "--compress=gzip"}, {'z', "--decompress"},        {'J', "--compress=xz"},
-    {'J', "--decompress"},
-};
 
 /* What was typed, taken apart. */
 struct typed {
@@ -93,8 +85,7 @@ struct typed {
     bool in_order;         /* no more options */
 };
 
-/* Is it one of the words of a list? */
-static bool is_among(const char *list, const char *word, size_t size)
+bool word_is_among(const char *list, const char *word, size_t size)
 {
     for (const char *at = list; *at;) {
         size_t length = strcspn(at, " ");
@@ -109,7 +100,7 @@ static bool is_among(const char *list, const char *word, size_t size)
 static const struct other_word *find_row(const char *word)
 {
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-        if (is_among(table[i].words, word, strcspn(word, "=")))
+        if (word_is_among(table[i].words, word, strcspn(word, "=")))
             return &table[i];
     }
     return NULL;
@@ -134,7 +125,9 @@ static const struct other_word *find_letters(const char *word)
     if (!dash && (*mode == 'd' || (text[1] && !strchr(text, 'f'))))
         return NULL;
     key[1] = *mode;
-    if (*mode != 't' || !strchr(text, 'v'))
+    if (*mode == 'x' && strchr(text, 'O'))
+        key[2] = 'O';
+    else if (*mode != 't' || !strchr(text, 'v'))
         key[2] = '\0';
     return find_row(key);
 }
@@ -178,6 +171,13 @@ static bool is_called(const struct option *option, char letter)
     return option->letter == letter && option->value;
 }
 
+/* Letters of rsync in one word, with the one of a dry run: it must not be lost. */
+static bool is_dry_run(const char *word)
+{
+    return word[0] == '-' && word[1] && word[2] && strchr(word, 'n') &&
+           word[1 + strspn(word + 1, "avnrlptgozuPHAXxWcShm")] == '\0';
+}
+
 /*
  * An option that the command has, with its value: kept. Returns how many words it is. What else
  * begins with a dash is another program's, and is left out.
@@ -192,6 +192,10 @@ static int take_option(struct typed *typed, char **words, int count, enum sb_cod
     bool apart;
 
     for (size_t i = 0; i < known; i++) {
+        if (is_dry_run(words[0]) && strcmp(list[i].name, "dry-run") == 0) {
+            *code = keep_option(typed, &list[i], NULL);
+            return 1;
+        }
         if (is_long ? strlen(list[i].name) != size || strncmp(list[i].name, words[0] + 2, size) != 0
                     : words[0][2] || !is_called(&list[i], words[0][1]))
             continue;
@@ -327,6 +331,9 @@ static const char *choose_form(const struct other_word *row, const struct typed 
 
     if (typed->count > 0)
         kind = sb_container_by_suffix(typed->operands[0]).kind;
+    if (row->form == pack_form && typed->count > 0 && strcmp(typed->operands[0], "-") == 0 &&
+        !typed->directory)
+        return to_pipe_form;
     if (row->form == pack_form && kind != SB_UNKNOWN && !(sb_container_takes(kind) & SB_TO_INDEX) &&
         !typed->directory)
         return convert_form;
@@ -339,7 +346,8 @@ enum sb_code other_words_line(char **words, int count, struct sb_buf *line)
     struct typed typed = {.operands = words};
     enum sb_code code = SB_OK;
 
-    if (count > 1 && is_among(programs, words[0], strlen(words[0])))
+    if (count > 1 && (word_is_among(programs, words[0], strlen(words[0])) ||
+                      (strcmp(words[0], "unzip") == 0 && strcmp(words[1], "-l") == 0)))
         words++, count--;
     row = find_row(words[0]);
     if (!row)
@@ -354,20 +362,4 @@ enum sb_code other_words_line(char **words, int count, struct sb_buf *line)
         code = fill_in(&typed, choose_form(row, &typed), line);
     sb_buf_release(&typed.options);
     return code;
-}
-
-const char *other_words_option(const struct option *list, size_t count, char letter)
-{
-    for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++) {
-        const char *name = letters[i].option + 2;
-
-        if (letters[i].letter != letter)
-            continue;
-        for (size_t j = 0; j < count; j++) {
-            if (strlen(list[j].name) == strcspn(name, "=") &&
-                strncmp(list[j].name, name, strlen(list[j].name)) == 0)
-                return letters[i].option;
-        }
-    }
-    return NULL;
 }

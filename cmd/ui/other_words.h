@@ -1,12 +1,13 @@
 /*
  * Words and letters by which other programs (tar, zip, Barecat, squashfs-tools, rsync, cp) call
- * what a command or an option of ours does.
+ * what a command of ours does.
  */
 #ifndef SB_CMD_UI_OTHER_WORDS_H
 #define SB_CMD_UI_OTHER_WORDS_H
 
 #include "core/buf.h"
-#include "ui/options.h"
+
+#include <stdbool.h>
 
 /*
  * The line to type instead of "shardbox WORDS[0] WORDS[1]...", where the first is such a word, or
@@ -15,8 +16,7 @@
  */
 enum sb_code other_words_line(char **words, int count, struct sb_buf *line) SB_CHECKED;
 
-/* The option, as "--existing=skip", that does what this letter does elsewhere; NULL: the list has
- * none. */
-const char *other_words_option(const struct option *list, size_t count, char letter);
+/* Is it one of the words of a list, which has a space between them? */
+bool word_is_among(const char *list, const char *word, size_t size);
 
 #endif

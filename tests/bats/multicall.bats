@@ -160,6 +160,7 @@ index a.tar b.barecat|convert --wrap a.tar b.barecat
 remove a.barecat x y|rm a.barecat x y
 delete a.barecat|rm a.barecat PATH...
 rsync -a dir/ a.barecat|sync dir/ a.barecat
+rsync -avn dir/ a.barecat|sync --dry-run dir/ a.barecat
 rsync a.barecat dir|sync a.barecat dir
 reshard -s 5G a.barecat|split --shard-size=5G a.barecat
 reshard a.barecat|split --shard-size=SIZE a.barecat
@@ -171,7 +172,12 @@ unzip -o a.zip -d dir|unpack a.zip -C dir
 mksquashfs dir a.barecat -noappend|pack a.barecat -C dir .
 unsquashfs -d dir a.barecat|unpack a.barecat -C dir
 fsck a.barecat|verify a.barecat
+unzip -l a.zip|ls -lR a.zip
+rmdir a.barecat d|rm -d a.barecat d
+tail a.barecat x|cat a.barecat x
+md5sum a.barecat x|cat a.barecat x | md5sum
 version|--version
+-V|--version
 EOF
 }
 
@@ -190,6 +196,8 @@ c|pack ARCHIVE PATH...
 -tf a.tar|find a.tar
 -tvf a.tar|ls -lR a.tar
 t a.tar|find a.tar
+xOf a.tar x|cat a.tar x
+cf - dir|convert --to=tar dir -
 -rf a.barecat x|pack --append a.barecat x
 tar xf a.tar|unpack a.tar
 EOF

@@ -96,13 +96,13 @@ unpack -k --existing=skip
 unpack -o --existing=replace
 unpack -u --existing=newer
 unpack -z --decompress
-pack -z --compress=gzip
+pack -z --compress=gz
 pack -J --compress=xz
-pack -X --exclude-from=FILE
 convert -S --sparse
 merge-symlink -l --hardlink
 split -s --symlink
 mv -u --existing=newer
+rm -R --recursive
 EOF
 }
 

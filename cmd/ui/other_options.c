@@ -1,0 +1,122 @@
+#include "ui/other_options.h"
+#include "ui/other_words.h"
+
+#include <string.h>
+
+#define ANYWAY      "that is done anyway; leave it out"
+#define NO_QUESTION "nothing is asked; -n prints what would be done"
+#define NOT_FIRST   "the archive is the first operand; leave it out"
+#define NO_LINKS    "links are not followed; leave it out"
+#define NOT_KEPT    "an archive keeps nothing of the kind; leave it out"
+#define NO_MEANING  "has no meaning in an archive; leave it out"
+#define ONE_TIME    "an archive keeps the time of modification alone; leave it out"
+#define CODING      "'shardbox convert' makes a tar.gz, and --compress=zst compresses each file"
+#define NOT_SHOWN   "contents are not shown; 'shardbox cat' writes them for diff"
+#define BY_BYTES    "files are compared byte by byte; leave it out"
+#define NO_NAMES    "names are chosen by PATHs and GLOBs; --ignore is for kinds of differences"
+#define UNITS       "sizes are in bytes; see -h, -k and -m"
+
+static const struct {
+    const char *commands;
+    const char *options;
+    const char *instead;
+} elsewhere[] = {
+    {"pack", "-c --create -r --recursive -a --archive -p --preserve-permissions", ANYWAY},
+    {"pack", "--file", NOT_FIRST},
+    {"pack", "-P --absolute-names", "names in an archive are relative; leave it out"},
+    {"pack", "--gzip --bzip2 --xz --zstd -I --use-compress-program", CODING},
+    {"pack", "--exclude-vcs", "use --exclude=.git"},
+    {"pack", "--sort", "names are in order anyway; leave it out"},
+    {"pack", "--delete --remove-files", "'shardbox rm' and plain rm remove"},
+    {"unpack", "-x --extract --get", ANYWAY},
+    {"unpack", "-f --file", NOT_FIRST},
+    {"unpack", "-O --to-stdout", "'shardbox cat' writes to standard output"},
+    {"unpack", "-t --list", "'shardbox find' lists names, 'shardbox ls -lR' all of them"},
+    {"unpack", "-T --files-from",
+     "'shardbox cat --frame=tar -T FILE ARCHIVE | tar -x' takes a list"},
+    {"unpack", "--wildcards", "a GLOB in quotes is one anyway; leave it out"},
+    {"unpack", "--overwrite", "use --existing=replace"},
+    {"unpack convert", "--skip-old-files --keep-old-files --ignore-existing",
+     "use --existing=skip"},
+    {"unpack convert mv", "--keep-newer-files --update", "use --existing=newer"},
+    {"unpack", "--same-owner", "use --preserve"},
+    {"convert", "-C --directory", "a directory is an INPUT as it is"},
+    {"rm mv unpack", "-i -I -w --interactive", NO_QUESTION},
+    {"rm", "--one-file-system --preserve-root --no-preserve-root", NO_MEANING},
+    {"mv", "-b --backup", "what has the new name is replaced by -f only, and not kept"},
+    {"ls", "-i --inode -s --size -Z --context", NOT_KEPT},
+    {"ls", "-c -u --time", ONE_TIME},
+    {"ls", "-H --dereference-command-line", NO_LINKS},
+    {"ls", "-G --no-group -g -o", "-l shows all; 'shardbox find --printf' shows what is wanted"},
+    {"ls", "-C -x -m --format", "names are in columns on a terminal; leave it out"},
+    {"ls", "-f", "-U is for that, and costs as much"},
+    {"ls", "-I --hide --ignore -B --ignore-backups", "'shardbox find --exclude=GLOB' leaves out"},
+    {"ls", "--time-style", "--full-time shows all of it; 'shardbox find --printf' the rest"},
+    {"ls", "-N --literal -Q -b --quoting-style --escape", "names are raw on a pipe; leave it out"},
+    {"du", "-D -H -L -P -l --dereference --no-dereference --count-links", NO_LINKS},
+    {"du", "-B --block-size --si", UNITS},
+    {"du", "--inodes", "--count counts files"},
+    {"du", "-S --separate-dirs", "a directory has the sum of all below it; leave it out"},
+    {"du", "-t --threshold", "--sort=size brings the largest first"},
+    {"du", "-X --exclude", "'shardbox find --exclude=GLOB --printf' prints sizes of the rest"},
+    {"du", "--time", "'shardbox ls -l' shows times"},
+    {"diff", "-u -U --unified -c -C --context -y --side-by-side", NOT_SHOWN},
+    {"diff", "-N --new-file", "what only one side has is named anyway; leave it out"},
+    {"diff", "-a --text -i -w -b -B --ignore-case --ignore-all-space", BY_BYTES},
+    {"diff", "-s --report-identical-files", "only differences are named; leave it out"},
+    {"diff", "-x -X --exclude --exclude-from", NO_NAMES},
+    {"diff", "--no-dereference", "links are compared as links anyway; leave it out"},
+    {"find", "-L -H", "links are not followed; -type l -printf '%p %l\\n' shows where they point"},
+    {"find", "-P", NO_LINKS},
+    {"cat", "-n -b -s -A -e -E -t --number --show-all", "pipe it: | cat with that option"},
+};
+
+static const struct {
+    char letter;
+    const char *option;
+} letters[] = {
+    {'P', "--progress"},         {'R', "--recursive"},      {'S', "--sort=size"},
+    {'S', "--sparse"},           {'a', "--preserve"},       {'d', "--directory=DIR"},
+    {'h', "--dereference"},      {'k', "--existing=skip"},  {'l', "--hardlink"},
+    {'o', "--existing=replace"}, {'r', "--recursive"},      {'s', "--symlink"},
+    {'t', "--sort=time"},        {'u', "--existing=newer"}, {'z', "--compress=gz"},
+    {'z', "--decompress"},       {'J', "--compress=xz"},    {'J', "--decompress"},
+};
+
+const char *other_options_instead(const char *command, const char *option, size_t size)
+{
+    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++) {
+        if (word_is_among(elsewhere[i].commands, command, strlen(command)) &&
+            word_is_among(elsewhere[i].options, option, size))
+            return elsewhere[i].instead;
+    }
+    return NULL;
+}
+
+/* "--sort=time": has the option this name, and takes it such a value? */
+static bool takes(const struct option *option, const char *wanted)
+{
+    size_t size = strcspn(wanted, "=");
+    const char *value = wanted + size + 1;
+
+    if (strlen(option->name) != size || strncmp(option->name, wanted, size) != 0)
+        return false;
+    if (!wanted[size] || !option->choices)
+        return true;
+    for (size_t i = 0; option->choices[i]; i++) {
+        if (strcmp(option->choices[i], value) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *other_options_letter(const struct option *list, size_t count, char letter)
+{
+    for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++) {
+        for (size_t j = 0; j < count && letters[i].letter == letter; j++) {
+            if (takes(&list[j], letters[i].option + 2))
+                return letters[i].option;
+        }
+    }
+    return NULL;
+}
