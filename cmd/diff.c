@@ -7,6 +7,7 @@
 #include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
+#include "ui/line_to_type.h"
 #include "ui/message.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
@@ -14,12 +15,15 @@
 #include "archive/archive.h"
 #include "archive/shards.h"
 #include "core/io.h"
+#include "core/name.h"
 #include "core/time.h"
 #include "store/cache/cache.h"
+#include "store/container.h"
 #include "task/diff/diff.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 struct settings {
@@ -78,7 +82,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "owner", struct settings, owner, "compare numbers of users and groups too"),
     OPTION_FLAG('r', "recursive", struct settings, recursive,
                 "no effect: directories are always entered"),
-    OPTION_FLAG(0, "brief", struct settings, brief, "only report which names differ"),
+    OPTION_FLAG('q', "brief", struct settings, brief, "only report which names differ"),
     OPTION_FLAG('Q', "quick", struct settings, quick, "do not read bytes or targets of links"),
     OPTION_JSON(struct settings, "print each difference as a line of JSON"),
     OPTION_CSV(struct settings),
@@ -466,6 +470,46 @@ static enum sb_code compare(struct report *report, struct side *ours, struct sid
     return sb_diff(ours->archive, ours->shards, theirs->hierarchy, &wanted, err);
 }
 
+/*
+ * Is the only PATH rather what to compare with, as for diff(1)? It is not in ARCHIVE, but here, as
+ * a directory or under the name of a container.
+ */
+static bool is_other_side(const struct side *ours, char *const *paths, size_t path_count)
+{
+    struct sb_buf name = {0};
+    struct sb_entry entry;
+    struct sb_error ignored;
+    struct stat st;
+    bool stripped, held = true;
+
+    if (path_count != 1 || options_given_of((const char *const[]){"directory", NULL}) ||
+        stat(paths[0], &st) != 0 ||
+        (!S_ISDIR(st.st_mode) && sb_container_by_suffix(paths[0]).kind == SB_UNKNOWN))
+        return false;
+    if (!sb_name_normalize(paths[0], &name, &stripped))
+        held = ours->archive &&
+               (name.size == 0 || sb_archive_lookup(ours->archive, name.data, name.size, &entry,
+                                                    &ignored) != SB_NOENT);
+    sb_buf_release(&name);
+    return !held;
+}
+
+static int complain_of_other_side(const char *path, const char *other, bool is_tree)
+{
+    struct line_to_type line = {0};
+
+    line_say(&line, "diff -C");
+    line_quote(&line, other);
+    line_quote(&line, path);
+    if (is_tree)
+        return line_complain(&line, "%s: is a directory, and -C names what to compare it with",
+                             path);
+    return line_complain(&line,
+                         "%s: no such file or directory in the archive, and -C names what to "
+                         "compare with",
+                         other);
+}
+
 static enum sb_code diff(const struct settings *settings, const char *path, char **paths,
                          size_t path_count, struct sb_error *err)
 {
@@ -476,6 +520,11 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
     enum sb_code code = SB_OK;
 
     code = open_side(&ours, path, &settings->opening, settings, err);
+    if (!code && is_other_side(&ours, paths, path_count)) {
+        complain_of_other_side(path, paths[0], !ours.archive);
+        close_side(&ours);
+        return SB_OK;
+    }
     if (!code)
         code = open_side(&theirs, settings->directory, &by_content, settings, err);
     if (!code && !ours.archive && !theirs.archive)

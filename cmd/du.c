@@ -17,6 +17,8 @@
 #include "ui/shared_options.h"
 
 #include "archive/descent.h"
+#include "archive/select.h"
+#include "core/glob.h"
 #include "core/number.h"
 #include "core/time.h"
 #include "task/fetch/entry_sort.h"
@@ -38,6 +40,8 @@ struct settings {
     int64_t max_depth; /* -1: any */
     struct du_sizes sizes;
     bool bytes;
+    bool apparent, one_file_system; /* read by nobody: so it is anyway */
+    bool nul;
     bool count;
     bool total;
     int sort;
@@ -49,7 +53,7 @@ struct settings {
 };
 
 static const char *const synopsis[] = {
-    "ARCHIVE [PATH]...",
+    "ARCHIVE [PATH|GLOB]...",
     "--export=ncdu ARCHIVE [PATH]",
     "--gaps ARCHIVE",
     "[-s] BAG|SYRAH",
@@ -84,7 +88,13 @@ static const struct option options[] = {
     OPTION_GROUP("Speed"),
     OPTION_THREADS(struct settings, "threads that read a bag"),
     OPTION_BWLIMIT,
+    OPTION_MORE("What is counted"),
+    OPTION_FLAG('x', "one-file-system", struct settings, one_file_system,
+                "no effect: an archive is one"),
     OPTION_MORE("Output"),
+    OPTION_NULL(struct settings, nul, "end each line in NUL"),
+    OPTION_FLAG(0, "apparent-size", struct settings, apparent,
+                "no effect: sizes are those of the files"),
     OPTION_FLAG('b', "bytes", struct settings, bytes, "no effect: sizes are in bytes"),
     OPTION_RIVAL('k', "kib", struct settings, sizes.unit, DU_KIB, "sizes in units of 1,024 bytes"),
     OPTION_RIVAL('m', "mib", struct settings, sizes.unit, DU_MIB,
@@ -231,7 +241,7 @@ static void print(struct usage *usage, const struct sb_entry *entry)
     }
     print_amount(usage->settings, amount_of(usage->settings, entry));
     output_line(entry->path_size ? entry->path : ".", entry->path_size ? entry->path_size : 1,
-                false);
+                usage->settings->nul);
 }
 
 static enum sb_code take(struct usage *usage, const struct sb_entry *entry, struct sb_error *err)
@@ -260,7 +270,7 @@ static void print_total(struct usage *usage)
 
     if (!settings->json) {
         print_amount(settings, settings->count ? sum.files : sum.size);
-        output_text("total\n");
+        output_line("total", strlen("total"), settings->nul);
         return;
     }
     json_begin(line);
@@ -291,34 +301,62 @@ static enum sb_code measure_below(struct usage *usage, const char *path, struct 
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code measure(struct usage *usage, const char *argument, struct sb_error *err)
+/* The entry of a PATH, and what is below it; `path` is its name, and outlives the entry. */
+static enum sb_code measure_entry(struct usage *usage, const struct sb_buf *path,
+                                  struct sb_entry entry, struct sb_error *err)
 {
     const struct settings *settings = usage->settings;
-    struct sb_buf name = {0};
-    struct sb_entry entry;
-    enum sb_code code;
-    bool stripped;
+    enum sb_code code = SB_OK;
 
-    if (sb_name_normalize(argument, &name, &stripped))
-        output_check(ENOMEM);
-    code =
-        *argument ? sb_archive_lookup(usage->archive, name.data, name.size, &entry, err) : SB_NOENT;
-    if (code == SB_NOENT) {
-        message_problem("cannot access '%s': no such file or directory in the archive", argument);
-        code = SB_OK;
-        goto out;
-    }
-    if (!code && entry.type == SB_DIR && !settings->summarize && settings->max_depth != 0)
-        code = measure_below(usage, name.data, err);
-    /* The look-up's strings live on: name's are the same, whatever was looked up since. */
-    entry.path = name.data;
+    if (entry.type == SB_DIR && !settings->summarize && settings->max_depth != 0)
+        code = measure_below(usage, path->data, err);
+    entry.path = path->data;
     if (!code)
         code = take(usage, &entry, err);
     if (!code && settings->total && !entry.defect)
-        du_total_add(&usage->total, name.data ? name.data : "", amounts_of(&entry));
-out:
+        du_total_add(&usage->total, path->data ? path->data : "", amounts_of(&entry));
+    return code;
+}
+
+/* SB_NOENT: nothing matches. */
+static enum sb_code measure_matches(struct usage *usage, const char *glob, struct sb_error *err)
+{
+    char *const arguments[] = {(char *)glob};
+    struct sb_buf name = {0};
+    struct sb_select *select;
+    struct sb_entry entry;
+    enum sb_code code = sb_select_new(&select, usage->archive, arguments, 1, SB_REACH_ITSELF, err);
+
+    while (!code && !(code = sb_select_next(select, &entry, err))) {
+        output_need(sb_buf_set(&name, entry.path, entry.path_size));
+        code = measure_entry(usage, &name, entry, err);
+    }
+    if (code == SB_END)
+        code = sb_select_unmatched(select, 0) ? SB_NOENT : SB_OK;
+    sb_select_free(select);
     sb_buf_release(&name);
     return code;
+}
+
+static enum sb_code measure(struct usage *usage, const char *argument, struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    struct sb_entry entry;
+    enum sb_code code = SB_NOENT;
+    bool stripped;
+
+    output_need(sb_name_normalize(argument, &name, &stripped));
+    if (*argument)
+        code = sb_archive_lookup(usage->archive, name.data, name.size, &entry, err);
+    if (!code)
+        code = measure_entry(usage, &name, entry, err);
+    else if (code == SB_NOENT && sb_is_glob(argument))
+        code = measure_matches(usage, argument, err);
+    sb_buf_release(&name);
+    if (code != SB_NOENT)
+        return code;
+    message_problem("cannot access '%s': no such file or directory in the archive", argument);
+    return SB_OK;
 }
 
 static enum sb_code measure_all(struct usage *usage, char **paths, size_t count,
@@ -478,6 +516,11 @@ static int check_usage(const struct settings *settings, int operands)
                                                                                          : "-c");
     if (settings->count && settings->sizes.unit)
         return message_usage("--count counts files, and has no -k and no -m");
+    if (settings->nul && (settings->json || settings->gaps || settings->export >= 0))
+        return message_usage("-0 ends lines of text, and %s has none",
+                             settings->json   ? json_option(settings->json)
+                             : settings->gaps ? "--gaps"
+                                              : "--export");
     if (clash)
         return message_usage("--export and %s cannot be given together", clash);
     if (settings->export >= 0 && operands > 2)

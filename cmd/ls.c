@@ -92,9 +92,13 @@ static const struct option options[] = {
     OPTION_FLAG(0, "rsync-list", struct ls_settings, rsync_list,
                 "the archive's files: shards, then the index"),
     OPTION_FLAG('0', "null", struct ls_settings, nul,
-                "names of --shards, --rsync-list and -T end in NUL"),
+                "names, and those of -T, end in NUL, not newline"),
     OPTION_MORE("Output"),
     OPTION_FLAG('p', "slash", struct ls_settings, slash, "append / to directories"),
+    OPTION_FLAG('n', "numeric-uid-gid", struct ls_settings, numeric,
+                "as -l, with numbers of users and groups"),
+    OPTION_FLAG('U', "unsorted", struct ls_settings, unsorted,
+                "no effect: the order by name costs nothing"),
     OPTION_FLAG(0, "full-time", struct ls_settings, full_time,
                 "as -l, with nanoseconds and the zone"),
     OPTION_MORE("Records"),
@@ -130,8 +134,8 @@ static int check_usage(const struct ls_settings *settings, const char *path, int
         return message_usage("-R and --tree cannot be given together: --tree shows every level");
     if (settings->max_depth && !settings->recursive && !settings->tree)
         return message_usage("-L goes with --tree or -R");
-    if (settings->nul && !settings->shards && !settings->rsync_list)
-        return message_usage("-0 goes with --shards or --rsync-list");
+    if (settings->nul && (settings->tree || settings->at))
+        return message_usage("--tree and --at have no -0");
     if (settings->json && (settings->nul || settings->rsync_list))
         return message_usage("lists of shards' names have no %s", json_option(settings->json));
     if (settings->tree && (settings->json || settings->sort != LS_BY_NAME || settings->reverse))
@@ -150,7 +154,7 @@ static int run_entries(struct ls_settings *settings, struct sb_store *store, cha
         settings->sort = LS_BY_SIZE;
     if (settings->by_time)
         settings->sort = LS_BY_TIME;
-    settings->details |= settings->full_time;
+    settings->details |= settings->full_time || settings->numeric;
     settings->opening.places = settings->json || settings->at;
     status = check_usage(settings, sb_store_path(store), count + 1);
     if (status)

@@ -8,10 +8,16 @@
 #include "ui/output.h"
 #include "ui/shared_options.h"
 
+#include "archive/select.h"
+#include "core/buf.h"
+#include "core/glob.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 struct settings {
     bool no_target_directory;
+    const char *target_directory;
     bool no_clobber;
     bool force;
     int existing;
@@ -21,6 +27,8 @@ struct settings {
 static const struct option options[] = {
     OPTION_FLAG('T', "no-target-directory", struct settings, no_target_directory,
                 "DEST is the new name, also of a directory"),
+    OPTION_TEXT('t', "target-directory", struct settings, target_directory, "DIRECTORY",
+                "move all SOURCEs into DIRECTORY", OPERAND_ANY),
     OPTION_EXISTING(struct settings, "what to do if a file has the new name (default: fail)"),
     OPTION_FORCE(struct settings, "as --existing=replace"),
     OPTION_FLAG(0, "no-clobber", struct settings, no_clobber, "as --existing=skip"),
@@ -31,7 +39,8 @@ static const struct option options[] = {
 
 static const char *const synopsis[] = {
     "[-T] ARCHIVE SOURCE DEST",
-    "ARCHIVE SOURCE... DIRECTORY",
+    "ARCHIVE SOURCE|GLOB... DIRECTORY",
+    "-t DIRECTORY ARCHIVE SOURCE|GLOB...",
     NULL,
 };
 
@@ -49,13 +58,73 @@ static void print_moved(void *context, const char *from, const char *to)
     output_char('\n');
 }
 
-static int move_names(struct settings *settings, const char *archive, char *const *names,
-                      size_t count)
+/* SOURCEs, where a GLOB stands for what it matches. */
+struct sources {
+    char **names;
+    size_t count, capacity;
+};
+
+static enum sb_code add_source(struct sources *sources, const char *name, struct sb_error *err)
+{
+    if (sb_grow(&sources->names, &sources->capacity, sources->count, sizeof(char *), err))
+        return err->code;
+    sources->names[sources->count] = strdup(name);
+    return sources->names[sources->count++] ? SB_OK : sb_fail_memory(err);
+}
+
+/* A name that the archive holds is no GLOB; one that matches nothing stays, and is missing later.
+ */
+static enum sb_code add_matches(struct sources *sources, struct sb_archive *archive, char *name,
+                                struct sb_error *err)
+{
+    struct sb_select *select = NULL;
+    struct sb_entry entry;
+    size_t before = sources->count;
+    enum sb_code code = SB_END;
+
+    if (archive && sb_is_glob(name))
+        code = sb_select_new(&select, archive, &name, 1, SB_REACH_ITSELF, err);
+    while (!code && !(code = sb_select_next(select, &entry, err)))
+        code = add_source(sources, entry.path, err);
+    sb_select_free(select);
+    if (code == SB_END)
+        code = sources->count > before ? SB_OK : add_source(sources, name, err);
+    return code;
+}
+
+static enum sb_code take_sources(struct sources *sources, const char *path, char *const *names,
+                                 size_t count, struct sb_error *err)
+{
+    struct sb_archive *archive = NULL;
+    enum sb_code code = SB_OK;
+    bool has_globs = false;
+
+    for (size_t i = 0; i < count; i++)
+        has_globs |= sb_is_glob(names[i]);
+    if (has_globs)
+        code = sb_archive_open(&archive, path, err);
+    for (size_t i = 0; !code && i < count; i++)
+        code = add_matches(sources, archive, names[i], err);
+    sb_archive_free(archive);
+    return code;
+}
+
+static void release(struct sources *sources)
+{
+    for (size_t i = 0; i < sources->count; i++)
+        free(sources->names[i]);
+    free(sources->names);
+}
+
+static enum sb_code move_sources(struct settings *settings, const char *archive,
+                                 const struct sources *sources, const char *destination,
+                                 struct sb_error *err)
 {
     struct sb_move_options wanted = {
-        .sources = names,
-        .source_count = count - 1,
-        .destination = names[count - 1],
+        .sources = sources->names,
+        .source_count = sources->count,
+        .destination = destination,
+        .into_directory = settings->target_directory != NULL,
         .no_target_directory = settings->no_target_directory,
         .existing = settings->force        ? SB_EXISTING_REPLACE
                     : settings->no_clobber ? SB_EXISTING_SKIP
@@ -65,27 +134,44 @@ static int move_names(struct settings *settings, const char *archive, char *cons
         .moved = print_moved,
         .context = settings,
     };
-    struct sb_error err;
-    enum sb_code code = sb_move(archive, &wanted, &err);
+    enum sb_code code = sb_move(archive, &wanted, err);
 
     output_flush();
-    if (code == SB_OK)
-        return message_status();
-    explain_failure(archive, &err);
-    /* Whatever the reason, nothing was moved. */
-    message_failure(&err);
-    message_raise(STATUS_ERROR);
-    if (count > 2 && !settings->dry_run)
+    return code;
+}
+
+static int move_names(struct settings *settings, const char *archive, char *const *names,
+                      size_t count)
+{
+    const char *into = settings->target_directory;
+    struct sources sources = {0};
+    struct sb_error err;
+    enum sb_code code = take_sources(&sources, archive, names, into ? count : count - 1, &err);
+
+    if (!code && settings->no_target_directory && sources.count > 1)
+        code = sb_fail(&err, SB_INVALID, "-T takes one SOURCE, and %s matches several", names[0]);
+    if (!code)
+        code = move_sources(settings, archive, &sources, into ? into : names[count - 1], &err);
+    if (code) {
+        explain_failure(archive, &err);
+        /* Whatever the reason, nothing was moved. */
+        message_failure(&err);
+        message_raise(STATUS_ERROR);
+    }
+    if (code && sources.count > 1 && !settings->dry_run)
         message_error("%s: nothing was moved", archive);
+    release(&sources);
     return message_status();
 }
 
 static int check_usage(const struct settings *settings, int operands)
 {
-    if (operands < 3)
+    if (operands < (settings->target_directory ? 2 : 3))
         return message_usage("give what is to be moved, and where to");
     if (settings->force + settings->no_clobber + (settings->existing != SB_EXISTING_FAIL) > 1)
         return message_usage("--existing, --force and --no-clobber exclude each other");
+    if (settings->no_target_directory && settings->target_directory)
+        return message_usage("-T and -t cannot be given together");
     if (settings->no_target_directory && operands > 3)
         return message_usage("-T takes one SOURCE");
     return STATUS_CLEAN;

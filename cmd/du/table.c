@@ -292,7 +292,7 @@ static enum sb_code show_caches(const struct du_table *wanted, const char *path,
 static int check_usage(const struct sb_store *store, bool samples, bool several, int operands)
 {
     static const char *const of_trees[] = {
-        "all", "max-depth", "count", "sort", "export", "gaps", NULL,
+        "all", "max-depth", "count", "sort", "export", "gaps", "null", NULL,
     };
     const char *path = sb_store_path(store), *other = options_given_of(of_trees);
     bool table = sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS);

@@ -137,15 +137,18 @@ static enum sb_code end_block(struct list *list, size_t skip, struct sb_error *e
 
 static void write_header(struct list *list, const char *path, size_t size)
 {
+    char end = list->settings->nul ? '\0' : '\n';
+
     if (!list->headers || list->settings->json)
         return;
     if (list->anything)
-        output_char('\n');
-    if (size)
-        output_name(path, size);
+        output_char(end);
+    if (list->settings->nul)
+        output_bytes(size ? path : ".", size ? size : 1);
     else
-        output_char('.');
-    output_text(":\n");
+        output_name(size ? path : ".", size ? size : 1);
+    output_char(':');
+    output_char(end);
     list->anything = true;
 }
 
@@ -309,7 +312,7 @@ static enum listing_form choose_form(const struct ls_settings *settings)
         return LISTING_JSON;
     if (settings->details)
         return LISTING_LONG;
-    if (settings->one || settings->tree || !output_is_terminal())
+    if (settings->one || settings->tree || settings->nul || !output_is_terminal())
         return LISTING_LINES;
     return LISTING_COLUMNS;
 }
@@ -365,12 +368,14 @@ enum sb_code ls_entries(const struct ls_settings *settings, struct sb_store *sto
     list.style.form = choose_form(settings);
     list.style.json = settings->json;
     list.style.human = settings->human;
+    list.style.numeric = settings->numeric;
+    list.style.nul = settings->nul;
     list.style.full_time = settings->full_time;
     list.style.marks = settings->classify ? LISTING_CLASSES
                        : settings->slash  ? LISTING_SLASHES
                                           : LISTING_NO_MARKS;
     list.headers = settings->recursive;
-    colour_begin((enum colour_when)settings->colour);
+    colour_begin(settings->nul ? COLOUR_NEVER : (enum colour_when)settings->colour);
     if (!code && (settings->details || settings->json))
         code = sb_content_open(&list.content, list.archive, NULL, err);
     list.style.content = list.content;

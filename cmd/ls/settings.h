@@ -20,10 +20,12 @@ struct ls_settings {
     bool directory;
     bool classify, slash;
     bool full_time;
+    bool numeric;
     int64_t max_depth; /* of --tree and -R; 0: any */
     bool human;
     int sort;
     bool by_size, by_time;
+    bool unsorted; /* read by nobody: the order by name costs nothing */
     bool reverse;
     int colour;
     bool tree;

@@ -11,8 +11,8 @@
 
 /* Of trees alone; and beyond that, what only a bag has, or only what has numbers. */
 static const char *const of_trees[] = {
-    "recursive", "directory", "sort",      "by-size", "by-time", "reverse",
-    "tree",      "max-depth", "full-time", "at",      NULL,
+    "recursive", "directory", "sort",      "by-size", "by-time",         "reverse",
+    "tree",      "max-depth", "full-time", "at",      "numeric-uid-gid", NULL,
 };
 static const char *const of_bags[] = {
     "shards", "find", "find-all", "compression", "dictionary", "limits", "layout", "threads", NULL,

@@ -11,6 +11,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #define TARGET_MAX 65536 /* bytes */
 
@@ -44,6 +46,24 @@ bool parse_iconv(void *settings, const char *value)
     return true;
 }
 
+/* "a.barecat/cats": what is in a container is no part of its path. */
+static void explain_path(const char *path, struct sb_error *err)
+{
+    struct sb_buf file = {0};
+    struct stat st;
+
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        if (slash == path || !slash[1] || sb_buf_set(&file, path, (size_t)(slash - path)) ||
+            stat(file.data, &st) != 0 || !S_ISREG(st.st_mode))
+            continue;
+        sb_fail(err, err->code,
+                "%s: %s is a file; what is in it is an operand of its own, after it: %s", path,
+                file.data, slash + 1);
+        break;
+    }
+    sb_buf_release(&file);
+}
+
 enum sb_code open_store_with(struct sb_store **out, const char *path, const struct opening *opening,
                              const struct sb_notify *notify, struct sb_error *err)
 {
@@ -57,7 +77,10 @@ enum sb_code open_store_with(struct sb_store **out, const char *path, const stru
         .notify = notify,
     };
 
-    return sb_store_open(out, path, &options, err);
+    if (!sb_store_open(out, path, &options, err))
+        return SB_OK;
+    explain_path(path, err);
+    return err->code;
 }
 
 enum sb_code open_store(struct sb_store **out, const char *path, const struct opening *opening,

@@ -211,14 +211,23 @@ static int64_t links_of(const struct sb_entry *entry)
     return links;
 }
 
-static const char *user_of(const struct sb_entry *entry)
+static const char *user_of(const struct sb_entry *entry, char number[NUMBER_SIZE])
 {
-    return entry->has & SB_HAS_UID ? user_name(entry->uid) : "?";
+    if (!(entry->has & SB_HAS_UID))
+        return "?";
+    return block.style->numeric ? format_number(entry->uid, number) : user_name(entry->uid);
 }
 
-static const char *group_of(const struct sb_entry *entry)
+static const char *group_of(const struct sb_entry *entry, char number[NUMBER_SIZE])
 {
-    return entry->has & SB_HAS_GID ? group_name(entry->gid) : "?";
+    if (!(entry->has & SB_HAS_GID))
+        return "?";
+    return block.style->numeric ? format_number(entry->gid, number) : group_name(entry->gid);
+}
+
+static char line_end(void)
+{
+    return block.style->nul ? '\0' : '\n';
 }
 
 static void widen(size_t *width, const char *text)
@@ -234,8 +243,8 @@ static void measure(const struct row *row)
     char number[NUMBER_SIZE];
 
     widen(&block.widths.links, format_number(links_of(&row->entry), number));
-    widen(&block.widths.user, user_of(&row->entry));
-    widen(&block.widths.group, group_of(&row->entry));
+    widen(&block.widths.user, user_of(&row->entry, number));
+    widen(&block.widths.group, group_of(&row->entry, number));
     widen(&block.widths.size, format_size(&row->entry, number));
 }
 
@@ -297,11 +306,11 @@ static void add_time(const struct sb_entry *entry)
     add_cell(&block.line, text, 12, true);
 }
 
-/* The bytes on a pipe, quoted on a terminal. */
+/* The bytes on a pipe and before a NUL, quoted on a terminal. */
 static void add_name(struct sb_buf *out, const char *name, size_t size)
 {
-    output_need(output_is_terminal() ? sb_quote(out, name, size, SB_SHELL)
-                                     : sb_buf_add(out, name, size));
+    output_need(output_is_terminal() && !block.style->nul ? sb_quote(out, name, size, SB_SHELL)
+                                                          : sb_buf_add(out, name, size));
 }
 
 static const char *mark_of(const struct sb_entry *entry)
@@ -337,8 +346,8 @@ static void write_long(const struct row *row)
     mode_text(entry, mode);
     add_cell(&block.line, mode, 0, false);
     add_cell(&block.line, format_number(links_of(entry), number), block.widths.links, true);
-    add_cell(&block.line, user_of(entry), block.widths.user, false);
-    add_cell(&block.line, group_of(entry), block.widths.group, false);
+    add_cell(&block.line, user_of(entry, number), block.widths.user, false);
+    add_cell(&block.line, group_of(entry, number), block.widths.group, false);
     add_cell(&block.line, format_size(entry, number), block.widths.size, true);
     if (block.style->full_time)
         add_full_time(entry);
@@ -351,7 +360,7 @@ static void write_long(const struct row *row)
     } else {
         output_need(sb_buf_add_text(&block.line, mark_of(entry)));
     }
-    output_need(sb_buf_add_char(&block.line, '\n'));
+    output_need(sb_buf_add_char(&block.line, line_end()));
     output_bytes(block.line.data, block.line.size);
 }
 
@@ -406,7 +415,7 @@ static void write_line(const struct sb_entry *entry, size_t skip)
     sb_buf_clear(&block.line);
     add_coloured_name(entry, skip);
     output_need(sb_buf_add_text(&block.line, mark_of(entry)));
-    output_need(sb_buf_add_char(&block.line, '\n'));
+    output_need(sb_buf_add_char(&block.line, line_end()));
     output_bytes(block.line.data, block.line.size);
 }
 

@@ -25,6 +25,8 @@ struct listing_style {
     enum listing_marks marks;
     int json; /* in LISTING_JSON: enum json_form */
     bool human;
+    bool numeric;               /* in LISTING_LONG: owners by number */
+    bool nul;                   /* not in columns: names are raw, and lines end in NUL */
     bool full_time;             /* in LISTING_LONG: nanoseconds and the zone */
     struct sb_content *content; /* for targets of links; NULL: not shown */
 };

@@ -20,6 +20,7 @@ checksum sync   -c is rsync's own
 count convert,split records of each part; elsewhere it is only counted
 directory ls    -d is ls's own
 help ls,du,defrag   -h is human sizes, as ls and du have them
+quiet diff      -q is --brief, as diff has it
 max-depth find,ls   find has no letter for it, and ls -L is tree's
 quick defrag    a quick defrag moves some files; elsewhere no bytes are read
 recursive ls    -R is ls's own, where -r is the order
@@ -36,8 +37,11 @@ c sync          -c is rsync's own
 T mv            -T is mv's own
 d ls,rm,du      -d is ls's, rm's and du's own
 h ls,du,defrag  human sizes; help is --help
+n ls            numbers of owners, as of ls
 p ls            -p is ls's own
+q diff          -q is diff's own
 r ls            the reverse order, as of ls
+t mv            -t is mv's own
 END
 }
 

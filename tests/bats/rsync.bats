@@ -155,8 +155,8 @@ set.barecat'
 @test "what these lists do not go with" {
     mkdir here
     pack_night 1
-    run_fail 2 sb ls -0 here/set.barecat
-    stderr_has '-0 goes with --shards or --rsync-list'
+    run_fail 2 sb ls -0 --tree here/set.barecat
+    stderr_has '--tree and --at have no -0'
     run_fail 2 sb ls --rsync-list --shards here/set.barecat
     run_fail 2 sb ls --rsync-list here/set.barecat of-1-1
     run_fail 2 sb ls --rsync-list --json here/set.barecat

@@ -60,7 +60,7 @@ static enum sb_code look_at_destination(struct move *move, struct sb_error *err)
     if (code && code != SB_NOENT)
         return code;
     move->into = code == SB_OK && entry.type == SB_DIR && !options->no_target_directory;
-    if (move->into || options->source_count == 1)
+    if (move->into || (options->source_count == 1 && !options->into_directory))
         return SB_OK;
     return sb_fail(err, code ? SB_NOENT : SB_INVALID, "%s: %s", text,
                    code ? "no such directory in the archive" : "is no directory to move into");

@@ -14,6 +14,7 @@ struct sb_move_options {
     char *const *sources; /* taken literally */
     size_t source_count;
     const char *destination;  /* a directory to move them into or, for one source, its new name */
+    bool into_directory;      /* never a new name */
     bool no_target_directory; /* always the new name */
 
     /* What to do if the new name is a file's. An empty directory is always replaced by a directory.
