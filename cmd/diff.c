@@ -486,10 +486,10 @@ static bool is_other_side(const struct side *ours, char *const *paths, size_t pa
         stat(paths[0], &st) != 0 ||
         (!S_ISDIR(st.st_mode) && sb_container_by_suffix(paths[0]).kind == SB_UNKNOWN))
         return false;
-    if (!sb_name_normalize(paths[0], &name, &stripped))
-        held = ours->archive &&
-               (name.size == 0 || sb_archive_lookup(ours->archive, name.data, name.size, &entry,
-                                                    &ignored) != SB_NOENT);
+    if (!ours->archive)
+        return !S_ISDIR(st.st_mode);
+    if (!sb_name_normalize(paths[0], &name, &stripped) && name.size > 0)
+        held = sb_archive_lookup(ours->archive, name.data, name.size, &entry, &ignored) != SB_NOENT;
     sb_buf_release(&name);
     return !held;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define ANYWAY      "that is done anyway; leave it out"
-#define NO_QUESTION "nothing is asked; -n prints what would be done"
+#define NO_QUESTION "it never prompts; -n prints what would be done"
 #define NOT_FIRST   "the archive is the first operand; leave it out"
 #define NO_LINKS    "links are not followed; leave it out"
 #define NOT_KEPT    "an archive keeps nothing of the kind; leave it out"
@@ -22,7 +22,6 @@ static const struct {
     const char *instead;
 } elsewhere[] = {
     {"pack", "-c --create -r --recursive -a --archive -p --preserve-permissions", ANYWAY},
-    {"pack", "--file", NOT_FIRST},
     {"pack", "-P --absolute-names", "names in an archive are relative; leave it out"},
     {"pack", "--gzip --bzip2 --xz --zstd -I --use-compress-program", CODING},
     {"pack", "--exclude-vcs", "use --exclude=.git"},
@@ -60,7 +59,7 @@ static const struct {
     {"du", "-t --threshold", "--sort=size brings the largest first"},
     {"du", "-X --exclude", "'shardbox find --exclude=GLOB --printf' prints sizes of the rest"},
     {"du", "--time", "'shardbox ls -l' shows times"},
-    {"diff", "-u -U --unified -c -C --context -y --side-by-side", NOT_SHOWN},
+    {"diff", "-u -U --unified -c --context -y --side-by-side", NOT_SHOWN},
     {"diff", "-N --new-file", "what only one side has is named anyway; leave it out"},
     {"diff", "-a --text -i -w -b -B --ignore-case --ignore-all-space", BY_BYTES},
     {"diff", "-s --report-identical-files", "only differences are named; leave it out"},

@@ -88,6 +88,8 @@ try 'shardbox cat --help'"
         run_fail 2 sb "$command" "$letter" a.barecat
         stderr_is "shardbox $command: unrecognized option '$letter'; did you mean '$option'?"
         sb "$command" --help-all | grep -qE -- "${option%%=*}([= ]|$)" || fail "$option"
+        [[ $option != *=[a-z]* ]] ||
+            sb "$command" --help-all | grep -A2 -- "${option%%=*}=" | grep -qw -- "${option#*=}" || fail "$option"
     done <<'EOF'
 unpack -P --progress
 unpack -a --preserve
@@ -104,6 +106,25 @@ split -s --symlink
 mv -u --existing=newer
 rm -R --recursive
 EOF
+}
+
+# Of each command that is named in the table, each option.
+@test "an option of another program, which there is none of, says what to do instead" {
+    sed -n '/^} elsewhere/,/^};/p' "$PROJECT/cmd/ui/other_options.c" | tr -d '\n' |
+        grep -oE '\{"[a-z ]+", *"-[^"]*"' | tr -d '{",' >table
+    [ "$(wc -l <table)" -gt 40 ]
+    local words word command
+    while read -ra words; do
+        for command in "${words[@]}"; do
+            [[ $command != -* ]] || break
+            for word in "${words[@]}"; do
+                [[ $word == -* ]] || continue
+                run_fail 2 sb "$command" "$word" a.barecat
+                [[ $stderr == "shardbox $command: unrecognized option '$word'; "* ]] || fail "$command $word"
+                stderr_lacks "did you mean"
+            done
+        done
+    done <table
 }
 
 @test "a value that lacks, or is too many, is named" {

@@ -105,3 +105,37 @@ PYTHON
     run_fail 2 sb convert "${rules[@]}" none.tar b.tar
     stderr_lacks 'matched nothing'
 }
+
+@test "a rule that begins with ./ is of the top, as tar's users type it" {
+    mkdir -p t/a t/b/a
+    touch t/a/x t/b/a/x
+    run_ok sb pack a.barecat --exclude=./a -C t .
+    [ "$(sb find a.barecat | paste -sd' ')" = 'b b/a b/a/x' ]
+    run_ok sb pack -f a.barecat --include=./a -C t .
+    [ "$(sb find a.barecat | paste -sd' ')" = 'a a/x' ]
+    run_ok sb pack -f a.barecat --exclude=a -C t .
+    [ "$(sb find a.barecat | paste -sd' ')" = b ]
+}
+
+@test "a / at the end of a GLOB lets it match directories only, in every command" {
+    mkdir -p t/ab
+    touch t/ab/x t/ac
+    sb pack a.barecat -C t .
+    sb convert a.barecat a.tar
+    for container in a.barecat a.tar; do
+        [ "$(sb ls -d $container 'a*/')" = ab ]
+        [ "$(sb find $container 'a*/' | paste -sd' ')" = 'ab ab/x' ]
+        [ "$(sb du -s $container 'a*/')" = $'0\tab' ]
+        [ "$(sb unpack -n -C none $container 'a*/' | paste -sd' ')" = 'ab ab/x' ]
+    done
+    run_ok sb unpack -n -C none - 'a*/' <a.tar
+    output_is $'ab\nab/x'
+    echo changed >t/ac
+    run_ok sb diff --ignore=time -C t a.barecat 'a*/'
+    run_fail 1 sb diff --ignore=time -C t a.barecat 'a*'
+    output_has 'size: ac'
+    run_ok sb rm -nr a.barecat 'a*/'
+    output_is $'ab\nab/x'
+    run_ok sb mv -n a.barecat 'a*/' b
+    output_is 'ab -> b'
+}
