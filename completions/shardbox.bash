@@ -8,7 +8,7 @@ _shardbox_table() {
     options='' first=none others=none
     case $1 in
     pack)
-        options='-C --directory= -T --files-from= -0 --null --include= --exclude= -L --dereference -x --one-file-system --prefix= --exclude-from= --no-recursion --strip-components= --iconv= --stdin-name= -o --output= --append -u --update --duplicates= -f --force --shard-size= --checksum --wait --order= --compress= --level= --seal --checkpoint= --resume -j --threads= --part= --bwlimit= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-C --directory= -T --files-from= -0 --null --include= --exclude= -L --dereference -x --one-file-system --prefix= -X --exclude-from= --no-recursion --strip-components= --iconv= --stdin-name= -o --output= --append -u --update --duplicates= -f --force --shard-size= --checksum --wait --order= --compress= --level= --seal --checkpoint= --resume -j --threads= --part= --bwlimit= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=file
         ;;
     unpack)
@@ -24,7 +24,7 @@ _shardbox_table() {
         first=file others=file
         ;;
     diff)
-        options='-C --directory= --prefix= --ignore= --owner -r --recursive --brief -Q --quick --json --csv -j --threads= --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-C --directory= --prefix= --ignore= --owner -r --recursive -q --brief -Q --quick --json --csv -j --threads= --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     cat)
@@ -32,7 +32,7 @@ _shardbox_table() {
         first=archive others=row
         ;;
     ls)
-        options='-R --recursive -d --directory --tree -L --max-depth= --records= --samples --array= --shards --count -l --long -F --classify -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json --csv -a --all -A --almost-all --at= --rsync-list -0 --null -p --slash --full-time --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='-R --recursive -d --directory --tree -L --max-depth= --records= --samples --array= --shards --count -l --long -F --classify -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json --csv -a --all -A --almost-all --at= --rsync-list -0 --null -p --slash -n --numeric-uid-gid -U --unsorted --full-time --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     find)
@@ -40,7 +40,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     du)
-        options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --array= -c --total -h --human-readable --sort= --json --csv --export= -j --threads= --bwlimit= -b --bytes -k --kib -m --mib --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --array= -c --total -h --human-readable --sort= --json --csv --export= -j --threads= --bwlimit= -x --one-file-system -0 --null --apparent-size -b --bytes -k --kib -m --mib --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     verify)
@@ -52,7 +52,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     mv)
-        options='-T --no-target-directory --existing= -f --force --no-clobber --wait -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-T --no-target-directory -t --target-directory= --existing= -f --force --no-clobber --wait -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     defrag)
@@ -88,7 +88,7 @@ _shardbox_value() {
     pack:--include) wanted='any' ;;
     pack:--exclude) wanted='any' ;;
     pack:--prefix) wanted='any' ;;
-    pack:--exclude-from) wanted='file' ;;
+    pack:--exclude-from | pack:-X) wanted='file' ;;
     pack:--strip-components) wanted='any' ;;
     pack:--iconv) wanted='any' ;;
     pack:--stdin-name) wanted='any' ;;
@@ -278,6 +278,7 @@ _shardbox_value() {
     rm:--include) wanted='any' ;;
     rm:--exclude) wanted='any' ;;
     rm:--wait=) wanted='any' ;;
+    mv:--target-directory | mv:-t) wanted='any' ;;
     mv:--existing) wanted='words:fail skip replace newer' ;;
     mv:--wait=) wanted='any' ;;
     defrag:--max-time) wanted='none' ;;

@@ -65,7 +65,7 @@ end
 
 function __shardbox_takes_value
     switch "$argv[1]:$argv[2]"
-        case pack:-C pack:--directory pack:-T pack:--files-from pack:--include pack:--exclude pack:--prefix pack:--exclude-from pack:--strip-components pack:--iconv pack:--stdin-name pack:-o pack:--output pack:--duplicates pack:--shard-size pack:--order pack:--compress pack:--level pack:--checkpoint pack:-j pack:--threads pack:--part pack:--bwlimit pack:--report
+        case pack:-C pack:--directory pack:-T pack:--files-from pack:--include pack:--exclude pack:--prefix pack:-X pack:--exclude-from pack:--strip-components pack:--iconv pack:--stdin-name pack:-o pack:--output pack:--duplicates pack:--shard-size pack:--order pack:--compress pack:--level pack:--checkpoint pack:-j pack:--threads pack:--part pack:--bwlimit pack:--report
             return 0
         case unpack:--include unpack:--exclude unpack:--strip-components unpack:-C unpack:--directory unpack:--existing unpack:--report unpack:-j unpack:--threads unpack:--bwlimit unpack:--max-size unpack:--from unpack:--iconv unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout
             return 0
@@ -87,7 +87,7 @@ function __shardbox_takes_value
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude
             return 0
-        case mv:--existing
+        case mv:-t mv:--target-directory mv:--existing
             return 0
         case defrag:--max-time defrag:--keep-through defrag:--shards defrag:--bwlimit
             return 0
@@ -184,7 +184,7 @@ complete -c shardbox -n '__shardbox_is pack' -l exclude -x -d 'leave out what ma
 complete -c shardbox -n '__shardbox_is pack' -s L -l dereference -d 'store what symbolic links point to'
 complete -c shardbox -n '__shardbox_is pack' -s x -l one-file-system -d 'do not descend into other file systems'
 complete -c shardbox -n '__shardbox_is pack' -l prefix -x -d 'put everything below DIR'
-complete -c shardbox -n '__shardbox_is pack' -l exclude-from -r -F -d 'leave out what matches a line of FILE'
+complete -c shardbox -n '__shardbox_is pack' -s X -l exclude-from -r -F -d 'leave out what matches a line of FILE'
 complete -c shardbox -n '__shardbox_is pack' -l no-recursion -d 'directories without what is below them'
 complete -c shardbox -n '__shardbox_is pack' -l strip-components -x -d 'take N leading components off each name'
 complete -c shardbox -n '__shardbox_is pack' -l iconv -x -d 'names are in CHARSET; store them as UTF-8'
@@ -350,7 +350,7 @@ complete -c shardbox -n '__shardbox_is diff' -l prefix -x -d 'compare what ARCHI
 complete -c shardbox -n '__shardbox_is diff' -l ignore -x -d 'do not report these, such as time,mode'
 complete -c shardbox -n '__shardbox_is diff' -l owner -d 'compare numbers of users and groups too'
 complete -c shardbox -n '__shardbox_is diff' -s r -l recursive -d 'no effect: directories are always entered'
-complete -c shardbox -n '__shardbox_is diff' -l brief -d 'only report which names differ'
+complete -c shardbox -n '__shardbox_is diff' -s q -l brief -d 'only report which names differ'
 complete -c shardbox -n '__shardbox_is diff' -s Q -l quick -d 'do not read bytes or targets of links'
 complete -c shardbox -n '__shardbox_is diff' -l json -d 'print each difference as a line of JSON'
 complete -c shardbox -n '__shardbox_is diff' -l csv -d 'the same as CSV, below a line of names'
@@ -362,7 +362,7 @@ complete -c shardbox -n '__shardbox_is diff' -l compression -x -a 'auto none zst
 complete -c shardbox -n '__shardbox_is diff' -l dictionary -r -F -d 'the zstd dictionary of the records'
 complete -c shardbox -n '__shardbox_is diff' -l limits -x -a 'auto tail separate' -d 'where the limits are (default: seen)'
 complete -c shardbox -n '__shardbox_is diff' -l layout -x -a 'concatenated interleaved' -d 'how records lie in several shards'
-complete -c shardbox -n '__shardbox_is diff' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is diff' -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is diff' -s v -l verbose -d 'say more about what is done'
 complete -c shardbox -n '__shardbox_is diff' -s h -l help -d 'show this help; --help-all shows every option'
 complete -c shardbox -n '__shardbox_is diff' -l help-all -d 'show every option'
@@ -430,8 +430,10 @@ complete -c shardbox -n '__shardbox_is ls' -s a -l all -d 'of a cache: supersede
 complete -c shardbox -n '__shardbox_is ls' -s A -l almost-all -d 'no effect: nothing is hidden'
 complete -c shardbox -n '__shardbox_is ls' -l at -x -d 'the files that own these bytes'
 complete -c shardbox -n '__shardbox_is ls' -l rsync-list -d 'the archive\'s files: shards, then the index'
-complete -c shardbox -n '__shardbox_is ls' -s 0 -l null -d 'names of --shards, --rsync-list and -T end in NUL'
+complete -c shardbox -n '__shardbox_is ls' -s 0 -l null -d 'names, and those of -T, end in NUL, not newline'
 complete -c shardbox -n '__shardbox_is ls' -s p -l slash -d 'append / to directories'
+complete -c shardbox -n '__shardbox_is ls' -s n -l numeric-uid-gid -d 'as -l, with numbers of users and groups'
+complete -c shardbox -n '__shardbox_is ls' -s U -l unsorted -d 'no effect: the order by name costs nothing'
 complete -c shardbox -n '__shardbox_is ls' -l full-time -d 'as -l, with nanoseconds and the zone'
 complete -c shardbox -n '__shardbox_is ls' -l find -x -d 'the first record that is KEY, or is each line of -T'
 complete -c shardbox -n '__shardbox_is ls' -l find-all -x -d 'all records that are KEY, or are a line of -T'
@@ -495,6 +497,9 @@ complete -c shardbox -n '__shardbox_is du' -l csv -d 'the same as CSV, below a l
 complete -c shardbox -n '__shardbox_is du' -l export -x -a 'ncdu' -d 'a listing that \'ncdu -f-\' opens'
 complete -c shardbox -n '__shardbox_is du' -s j -l threads -x -d 'threads that read a bag (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is du' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
+complete -c shardbox -n '__shardbox_is du' -s x -l one-file-system -d 'no effect: an archive is one'
+complete -c shardbox -n '__shardbox_is du' -s 0 -l null -d 'end each line in NUL'
+complete -c shardbox -n '__shardbox_is du' -l apparent-size -d 'no effect: sizes are those of the files'
 complete -c shardbox -n '__shardbox_is du' -s b -l bytes -d 'no effect: sizes are in bytes'
 complete -c shardbox -n '__shardbox_is du' -s k -l kib -d 'sizes in units of 1,024 bytes'
 complete -c shardbox -n '__shardbox_is du' -s m -l mib -d 'sizes in units of 1,048,576 bytes'
@@ -567,6 +572,7 @@ complete -c shardbox -n '__shardbox_is rm' -l progress -d 'show progress, also w
 complete -c shardbox -n '__shardbox_is rm' -l no-progress -d 'show no progress'
 
 complete -c shardbox -n '__shardbox_is mv' -s T -l no-target-directory -d 'DEST is the new name, also of a directory'
+complete -c shardbox -n '__shardbox_is mv' -s t -l target-directory -x -d 'move all SOURCEs into DIRECTORY'
 complete -c shardbox -n '__shardbox_is mv' -l existing -x -a 'fail skip replace newer' -d 'what to do if a file has the new name (default: fail)'
 complete -c shardbox -n '__shardbox_is mv' -s f -l force -d 'as --existing=replace'
 complete -c shardbox -n '__shardbox_is mv' -l no-clobber -d 'as --existing=skip'
