@@ -424,14 +424,14 @@ in_our_words() {
     hints 'tar tf a.barecat' 'find a.barecat'
     hints '-x -f a.barecat -C d' 'unpack a.barecat -C d'
     hints 'unzip -l a.zip' 'ls -lR a.zip'
-    hints 'rsync -av pets/ a.barecat' 'pack --append --update a.barecat -C pets/ .'
-    hints 'rsync -avn pets/ a.barecat' 'pack --dry-run --append --update a.barecat -C pets/ .'
-    hints 'rsync -av a.barecat d/' 'unpack --existing=newer a.barecat -C d/'
+    hints 'rsync -av pets/ a.barecat' 'sync pets/ a.barecat'
+    hints 'rsync -avn pets/ a.barecat' 'sync --dry-run pets/ a.barecat'
+    hints 'rsync -av a.barecat d/' 'sync a.barecat d/'
     hints 'rmdir a.barecat none' 'rm -d a.barecat none'
     hints 'tail a.barecat README' 'cat a.barecat README'
     hints 'md5sum a.barecat README' 'cat a.barecat README | md5sum'
     hints 'la a.barecat' 'ls a.barecat'
     hints '-V' '--version'
     types 'eval "$(shardbox cf - pets 2>&1 | sed "s/.*type: //")" | tar t | grep -c jpg' 4
-    types 'eval "$(shardbox rsync -avn pets/ n.barecat 2>&1 | sed "s/.*type: //")" 2>&1 | grep -c n.barecat' 1
+    types 'eval "$(shardbox rsync -avn pets/ n.barecat 2>&1 | sed "s/.*type: //")" | head -n 1' 'cd+++++++++ ./'
 }
