@@ -21,6 +21,7 @@
 #include "core/glob.h"
 #include "core/number.h"
 #include "core/time.h"
+#include "store/unmatched.h"
 #include "task/fetch/entry_sort.h"
 #include "task/fetch/occupancy.h"
 
@@ -355,7 +356,8 @@ static enum sb_code measure(struct usage *usage, const char *argument, struct sb
     sb_buf_release(&name);
     if (code != SB_NOENT)
         return code;
-    message_problem("cannot access '%s': no such file or directory in the archive", argument);
+    message_problem("cannot access '%s': no such file or directory in the archive%s", argument,
+                    sb_unmatched_hint(argument));
     return SB_OK;
 }
 

@@ -71,7 +71,8 @@ static int print_help(void)
     output_text(usage);
     output_text("\nMillions of small files in a few large ones, with an index in SQLite.\n\n");
     print_list(true);
-    output_text("\n'shardbox help COMMAND' shows the options of a command, and shardbox(1) says "
+    output_text("\nWhat only reads an archive reads a tar, a zip, a bag and others as well.\n"
+                "'shardbox help COMMAND' shows the options of a command, and shardbox(1) says "
                 "more.\n");
     return STATUS_CLEAN;
 }

@@ -16,6 +16,7 @@
 #include "core/choice.h"
 #include "core/glob.h"
 #include "core/io.h"
+#include "store/unmatched.h"
 #include "task/pack/unpack.h"
 
 #include <inttypes.h>
@@ -197,7 +198,8 @@ static enum sb_code unpack_members(struct work *work, struct sb_error *err)
     for (size_t i = 0; !code && work->choice && i < work->path_count; i++) {
         if (sb_choice_unmatched(work->choice, i))
             sb_report(&work->notify, SB_PROBLEM, "missing", work->paths[i],
-                      "no such file or directory in the archive");
+                      "no such file or directory in the archive%s",
+                      sb_unmatched_hint(work->paths[i]));
     }
     return code;
 }

@@ -385,7 +385,7 @@ const struct command verify_command = {
     .name = "verify",
     .summary = "check an archive: its index, its shards and every byte",
     .synopsis = synopsis,
-    .examples = {"shardbox verify train.barecat",
+    .examples = {"shardbox verify --subset=5% --state=read.state train.barecat",
                  "shardbox verify --repair-from=/backup/train.barecat train.barecat"},
     .options = options,
     .exit_status = "0 sound, 1 defects were found, 2 error or not an archive",

@@ -39,7 +39,7 @@ struct record_settings {
 #define OPTIONS_OF_RECORDS(settings, field)                                                        \
     OPTIONS_OF_BAGS(settings, field), OPTION_GROUP("Records"),                                     \
         OPTION_CHOICE(0, "frame", settings, field.framing, "HOW", sb_framing_words,                \
-                      "how records are delimited on a pipe"),                                      \
+                      "how records in a file or pipe are split: line, u32"),                       \
         OPTION_MORE("Records"),                                                                    \
         OPTION_TEXT(0, "name-format", settings, field.name_format, "FORMAT",                       \
                     "names of records that become files (default: %08d)", OPERAND_ANY),            \

@@ -10,6 +10,7 @@
 
 #include "archive/descent.h"
 #include "core/glob.h"
+#include "store/unmatched.h"
 #include "task/fetch/entry_sort.h"
 
 #include <inttypes.h>
@@ -274,8 +275,8 @@ static enum sb_code pass(struct list *list, char **args, size_t count, bool entr
     if (!code && entries_themselves) {
         for (size_t i = 0; i < count; i++) {
             if (sb_select_unmatched(select, i))
-                message_problem("cannot access '%s': no such file or directory in the archive",
-                                args[i]);
+                message_problem("cannot access '%s': no such file or directory in the archive%s",
+                                args[i], sb_unmatched_hint(args[i]));
         }
     }
     sb_select_free(select);

@@ -8,6 +8,7 @@
 #include "store/catalog.h"
 #include "store/charset.h"
 #include "store/samples/samples.h"
+#include "store/unmatched.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -164,8 +165,8 @@ void complain_of_unmatched(const struct sb_select *select, char *const *args, si
 
     for (i = 0; i < count; i++) {
         if (sb_select_unmatched(select, i))
-            message_problem("%s: no such file or directory in the archive",
-                            *args[i] ? args[i] : "''");
+            message_problem("%s: no such file or directory in the archive%s",
+                            *args[i] ? args[i] : "''", sb_unmatched_hint(args[i]));
     }
 }
 

@@ -29,7 +29,7 @@ extern const char *const to_words[];       /* sb_container_named knows them */
 #define OPTION_EXISTING(s, h) OPTION_CHOICE(0, "existing", s, existing, "HOW", existing_words, h)
 #define OPTION_DUPLICATES(s) \
     OPTION_CHOICE(0, "duplicates", s, duplicates, "WHICH", sb_duplicate_words, \
-                  "of files of one name: which is kept")
+                  "which file of a name is kept")
 #define OPTION_DRY_RUN(s, f) \
     OPTION_FLAG('n', "dry-run", s, f, "print what would change, a line each; change nothing")
 #define OPTION_TO(s, h) OPTION_CHOICE(0, "to", s, to, "KIND", to_words, h)

@@ -20,15 +20,15 @@ struct verify_choice_settings {
 /* For a settings struct with a struct verify_choice_settings `field`. */
 #define OPTIONS_VERIFY_CHOICE(settings, field)                                                     \
     OPTION_TEXT(0, "subset", settings, field.subset, "I/N|P%|SIZE",                                \
-                "read share I of N, P percent, or SIZE bytes", OPERAND_NONE),                      \
+                "share I of N, P percent or SIZE (the same each run)", OPERAND_NONE),              \
         OPTION_TEXT(0, "part", settings, field.part, "I/N",                                        \
-                    "as --subset; 'auto': as the scheduler says", OPERAND_NONE),                   \
+                    "as --subset=I/N; 'auto': by the job array, or MPI", OPERAND_NONE),            \
         OPTION_TEXT(0, "shards", settings, field.shards, "A-B", "read only files in these shards", \
                     OPERAND_NONE),                                                                 \
         OPTION_TEXT(0, "max-time", settings, field.max_time, "TIME",                               \
                     "end after so long (2h, 90m, 1d)", OPERAND_NONE),                              \
         OPTION_TEXT(0, "state", settings, field.state, "FILE",                                     \
-                    "remember what was read, read the oldest first", OPERAND_FILE),                \
+                    "remember what was read; each run reads what is due", OPERAND_FILE),           \
         OPTION_TEXT(0, "max-age", settings, field.max_age, "TIME",                                 \
                     "leave out what --state has sound since (30d)", OPERAND_NONE)
 

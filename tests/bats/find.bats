@@ -42,7 +42,7 @@ names_of() {
     make_archive
     run_fail 1 sb find a.barecat nowhere a.txt 'no*thing'
     output_is "a.txt"
-    stderr_is $'shardbox find: nowhere: no such file or directory in the archive\nshardbox find: no*thing: no such file or directory in the archive'
+    stderr_is $'shardbox find: nowhere: no such file or directory in the archive\nshardbox find: no*thing: no such file or directory in the archive; \'*\' stays within a directory, \'**/\' means any below'
 }
 
 @test "an empty PATH is not the whole archive" {

@@ -59,7 +59,7 @@ make_small() {
     make_small
     run_fail 1 sb ls a.barecat nope b '*.jpg'
     output_is "b"
-    stderr_is $'shardbox ls: cannot access \'nope\': no such file or directory in the archive\nshardbox ls: cannot access \'*.jpg\': no such file or directory in the archive'
+    stderr_is $'shardbox ls: cannot access \'nope\': no such file or directory in the archive\nshardbox ls: cannot access \'*.jpg\': no such file or directory in the archive; \'*\' stays within a directory, \'**/\' means any below'
 }
 
 @test "an empty PATH is not the top" {

@@ -127,3 +127,33 @@ END
     [[ $(sb ls a.barecat | wc -l) -gt 10 && ! -e out && ! -e out.tar && ! -e out.barecat ]]
     run_ok sb verify a.barecat
 }
+
+@test "a container typed where a name in the first was expected is told from a missing name" {
+    mkdir tree
+    echo x >tree/file
+    sb pack a.barecat tree
+    sb pack b.barecat tree
+    sb convert a.barecat c.tar
+    for name in b.barecat c.tar; do
+        for command in verify ls find du cat "unpack -C out" rm; do
+            run_fail 1 sb $command a.barecat $name
+            stderr_has "in the archive; it is a container of its own: name one at a time"
+        done
+    done
+    run_fail 1 sb cat a.barecat none.tar
+    stderr_is "shardbox cat: none.tar: no such file in the archive"
+}
+
+@test "a pattern that matches nothing says how far '*' goes" {
+    mkdir -p tree/sub
+    echo x >tree/sub/file
+    sb pack a.barecat tree
+    for command in verify ls find cat "unpack -C out" rm; do
+        run_fail 1 sb $command a.barecat 'tree/*.jpg'
+        stderr_has "in the archive; '*' stays within a directory, '**/' means any below"
+        run_fail 1 sb $command a.barecat 'tree/**/*.jpg'
+        stderr_lacks "stays within"
+    done
+    run_ok sb find a.barecat 'tree/**/f*'
+    output_is tree/sub/file
+}

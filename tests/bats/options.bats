@@ -243,6 +243,16 @@ read_help() {
     output_has tfrecord
 }
 
+@test "choices that say what a word may be are in the short help" {
+    for name in pack convert merge merge-symlink; do
+        run_ok sb "$name" --help
+        output_has "which file of a name is kept: {error|first|last}"
+    done
+    run_ok sb ls --help
+    output_has "{name|size|time|address}"
+    output_has "--rsync-list"
+}
+
 @test "the summary of a command begins its help" {
     commands
     while IFS=$'\t' read -r name summary; do

@@ -15,6 +15,7 @@
 #include "store/facts.h"
 #include "store/samples/samples.h"
 #include "store/table.h"
+#include "store/unmatched.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +122,8 @@ static void report_unmatched(const struct archive_source *source)
     for (size_t i = 0; source->select && i < source->options.path_count; i++) {
         if (sb_select_unmatched(source->select, i))
             sb_report(source->options.notify, SB_PROBLEM, "missing", source->options.paths[i],
-                      "no such file or directory in the archive");
+                      "no such file or directory in the archive%s",
+                      sb_unmatched_hint(source->options.paths[i]));
     }
 }
 

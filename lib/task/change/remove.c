@@ -8,6 +8,7 @@
 #include "core/list.h"
 #include "core/name.h"
 #include "core/number.h"
+#include "store/unmatched.h"
 
 #include <string.h>
 
@@ -137,7 +138,7 @@ static void report_missing(const struct removal *removal, const char *name)
 {
     if (!removal->options->force)
         sb_report(removal->options->notify, SB_PROBLEM, "missing", *name ? name : "''",
-                  "no such file or directory in the archive");
+                  "no such file or directory in the archive%s", sb_unmatched_hint(name));
 }
 
 static enum sb_code take_selected(struct removal *removal, struct sb_error *err)

@@ -5,6 +5,7 @@
 #include "archive/shards.h"
 #include "core/number.h"
 #include "core/pipeline.h"
+#include "store/unmatched.h"
 #include "task/fetch/impl.h"
 #include "task/transfer/recode.h"
 
@@ -145,7 +146,8 @@ static enum sb_code answer_absent(struct sb_fetch *f, const struct sb_slot *slot
     if (request->answer == SB_ANSWER_DIRECTORY)
         sb_report(f->notify, SB_PROBLEM, "directory", name, "is a directory");
     else if (!sb_fetch_batches(f->options))
-        sb_report(f->notify, SB_PROBLEM, "missing", name, "no such file in the archive");
+        sb_report(f->notify, SB_PROBLEM, "missing", name, "no such file in the archive%s",
+                  sb_unmatched_hint(name));
     if (sb_fetch_batches(f->options))
         return sb_fetch_give_line(f, name, request->name_size, "missing", err);
     return SB_OK;

@@ -6,6 +6,7 @@
 #include "core/name.h"
 #include "store/naming.h"
 #include "store/samples/samples.h"
+#include "store/unmatched.h"
 #include "task/fetch/frames.h"
 #include "task/transfer/neighbours.h"
 #include "task/transfer/recode.h"
@@ -336,14 +337,16 @@ static enum sb_code walk(struct fetch_stream *fetch, struct sb_error *err)
 static enum sb_code report_missing(struct fetch_stream *fetch, struct sb_error *err)
 {
     sqlite3_stmt *rows;
+    const char *name;
     enum sb_code code;
 
     code = sb_database_prepare(fetch->db, &rows,
                                "SELECT requested FROM names WHERE met = 0 ORDER BY place", err);
     while (sb_database_row(rows, &code, err)) {
         fetch->counts->missing++;
-        sb_report(fetch->notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(rows, 0),
-                  "no such file in the archive");
+        name = (const char *)sqlite3_column_text(rows, 0);
+        sb_report(fetch->notify, SB_PROBLEM, "missing", name, "no such file in the archive%s",
+                  sb_unmatched_hint(name ? name : ""));
     }
     sqlite3_finalize(rows);
     return code;

@@ -6,6 +6,7 @@
 #include "core/pipeline.h"
 #include "store/batch.h"
 #include "store/naming.h"
+#include "store/unmatched.h"
 #include "task/transfer/seen.h"
 
 #include <inttypes.h>
@@ -308,7 +309,8 @@ static void report_unmatched(const struct check *check)
     for (size_t i = 0; check->choice && i < check->options->path_count; i++) {
         if (sb_choice_unmatched(check->choice, i))
             sb_report(check->notify, SB_PROBLEM, "missing", check->options->paths[i],
-                      "no such file or directory in the archive");
+                      "no such file or directory in the archive%s",
+                      sb_unmatched_hint(check->options->paths[i]));
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "archive/content.h"
 #include "archive/database.h"
+#include "store/unmatched.h"
 #include "task/verify/impl.h"
 #include "task/verify/plan.h"
 #include "task/verify/units.h"
@@ -149,7 +150,8 @@ static enum sb_code preflight(struct verify *verify, struct sb_error *err)
     for (size_t i = 0; code == SB_OK && select && i < verify->options->path_count; i++) {
         if (sb_select_unmatched(select, i))
             sb_report(verify->notify, SB_PROBLEM, "missing", verify->options->paths[i],
-                      "no such file or directory in the archive");
+                      "no such file or directory in the archive%s",
+                      sb_unmatched_hint(verify->options->paths[i]));
     }
     if (code == SB_OK)
         code = sb_verify_shards(verify, err);
