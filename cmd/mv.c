@@ -4,16 +4,19 @@
 #include "open/opening.h"
 #include "task/change/move.h"
 #include "ui/command.h"
+#include "ui/line_to_type.h"
 #include "ui/message.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 
+#include "archive/archive.h"
 #include "archive/select.h"
 #include "core/buf.h"
 #include "core/glob.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct settings {
     bool no_target_directory;
@@ -164,6 +167,34 @@ static int move_names(struct settings *settings, const char *archive, char *cons
     return message_status();
 }
 
+/* With -T, or a '/' at its end, DEST is a name in the archive whatever is called so here. */
+static bool names_other_archive(const struct settings *settings, const char *dest)
+{
+    struct stat st;
+
+    return !settings->no_target_directory && stat(dest, &st) == 0 && S_ISREG(st.st_mode) &&
+           sb_archive_looks_like(dest);
+}
+
+static int complain_of_archive(const char *archive, char *const *names, size_t count)
+{
+    const char *dest = names[count - 1];
+    struct line_to_type line = {0};
+
+    line_say(&line, "merge --append");
+    for (size_t i = 0; i + 1 < count; i++) {
+        line_say(&line, "--include");
+        line_quote(&line, names[i]);
+    }
+    line_say(&line, "-o");
+    line_quote(&line, dest);
+    line_quote(&line, archive);
+    line_say(&line, "&& shardbox rm -r");
+    line_quote(&line, archive);
+    line_quote_all(&line, names, count - 1);
+    return line_complain(&line, "%s: is another archive, and mv renames within one", dest);
+}
+
 static int check_usage(const struct settings *settings, int operands)
 {
     if (operands < (settings->target_directory ? 2 : 3))
@@ -181,6 +212,8 @@ static int run(void *settings, char **operands, int count)
 {
     int status = check_usage(settings, count);
 
+    if (!status && names_other_archive(settings, operands[count - 1]))
+        return complain_of_archive(operands[0], operands + 1, (size_t)count - 1);
     return status ? status : move_names(settings, operands[0], operands + 1, (size_t)count - 1);
 }
 

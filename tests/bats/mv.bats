@@ -272,3 +272,24 @@ d/e -> f/e"
     run_ok sb mv a.barecat d x
     run_ok sb verify --strict a.barecat
 }
+
+@test "another archive as DEST is refused: mv renames within one" {
+    mkdir -p one/dir two
+    echo x >'one/dir/a file'
+    echo y >two/other
+    sb pack from.barecat -C one .
+    sb pack to.barecat -C two .
+    run_fail 2 sb mv from.barecat dir to.barecat
+    stderr_is "shardbox mv: to.barecat: is another archive, and mv renames within one; type: shardbox merge --append --include dir -o to.barecat from.barecat && shardbox rm -r from.barecat dir"
+    local said=$stderr
+    run_ok sb find from.barecat -type f
+    output_is 'dir/a file'
+    eval "$(sed 's/.*; type: shardbox/sb/; s/&& shardbox/\&\& sb/' <<<"$said")"
+    run_ok sb find to.barecat -type f
+    output_is $'dir/a file\nother'
+    run_ok sb find from.barecat -type f
+    output_is ""
+    run_ok sb mv -T to.barecat other from.barecat
+    run_ok sb find to.barecat -type f
+    output_is $'from.barecat\ndir/a file'
+}
