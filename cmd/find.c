@@ -113,7 +113,7 @@ static bool parse_printf(void *context, const char *value)
     return settings->format != NULL;
 }
 
-static const char *const sort_choices[] = {"path", "address", NULL};
+static const char *const sort_choices[] = {"path", "address", "size", NULL};
 
 static const struct option options[] = {
     OPTION_GROUP("Tests"),
@@ -137,7 +137,7 @@ static const struct option options[] = {
     OPTION_FLAG('0', "null", struct find_settings, nul,
                 "end each path, and each name in FILE, in NUL"),
     OPTION_CHOICE(0, "sort", struct find_settings, sort, "WORD", sort_choices,
-                  "'address': in the order on disk, no directories"),
+                  "'size': largest first; 'address': as they lie on disk"),
     OPTION_CALL(0, "printf", "FORMAT", parse_printf,
                 "what to print, as find's; no newline is added", OPERAND_ANY),
     OPTION_JSON(struct find_settings, "an object a line, with all that is known"),
@@ -182,8 +182,9 @@ static int check_list(const struct find_settings *settings, int operands)
         return message_usage("-T FILE and PATHs cannot be given together");
     if (expression->max_depth >= 0 || expression->min_depth > 0)
         return message_usage("-T FILE and --max-depth cannot be given together");
-    if (settings->sort == FIND_BY_ADDRESS)
-        return message_usage("-T FILE and --sort=address cannot be given together");
+    if (settings->sort != FIND_BY_PATH)
+        return message_usage("-T FILE and --sort=%s cannot be given together",
+                             sort_choices[settings->sort]);
     if (settings->missing && expression->begun)
         return message_usage("--missing and an expression cannot be given together: what is not "
                              "there passes no test");
@@ -205,9 +206,10 @@ static int check_usage(const struct find_settings *settings, int operands)
                              expression->own_output,
                              settings->json ? json_option(settings->json) : "--printf",
                              settings->json ? json_option(settings->json) : "--printf");
-    if (expression->prunes && settings->sort == FIND_BY_ADDRESS)
-        return message_usage("-prune and --sort=address cannot be given together: directories have "
-                             "no address");
+    if (expression->prunes && settings->sort != FIND_BY_PATH)
+        return message_usage("-prune and --sort=%s cannot be given together: directories have no "
+                             "%s",
+                             sort_choices[settings->sort], sort_choices[settings->sort]);
     return check_list(settings, operands);
 }
 
@@ -275,7 +277,7 @@ const struct command find_command = {
     .summary = "print paths of an archive that pass tests, one a line",
     .synopsis = synopsis,
     .examples = {"shardbox find train.barecat -name '*.jpg' -size +1M",
-                 "shardbox find --missing -T names train.barecat"},
+                 "shardbox find --sort=size train.barecat sub | head"},
     .options = options,
     .exit_status = "0 done, 1 in part, 2 error",
     .notes = "Globs of PATHs and options: *, ? and [...] stay within a component, ** crosses "

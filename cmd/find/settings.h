@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-enum { FIND_BY_PATH, FIND_BY_ADDRESS };
+enum { FIND_BY_PATH, FIND_BY_ADDRESS, FIND_BY_SIZE };
 
 struct find_settings {
     struct opening opening;

@@ -2,6 +2,7 @@
 #include "ui/output.h"
 
 #include "core/name.h"
+#include "task/fetch/entry_sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,37 @@ static enum sb_code find_by_address(struct finding *finding, struct sb_error *er
     return code == SB_END ? SB_OK : code;
 }
 
+/* ~ turns the order round: the largest come first. */
+static enum sb_code sort_files(struct finding *finding, struct sb_entry_sort *sort,
+                               struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code = sb_entry_sort_begin(sort, err);
+
+    while (!code && !(code = sb_select_next(finding->select, &entry, err))) {
+        if (entry.defect)
+            leave_out(&finding->left_out, &entry);
+        else if (entry.type != SB_DIR)
+            code = sb_entry_sort_add(sort, ~entry.size, 0, &entry, err);
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code find_by_size(struct finding *finding, struct sb_error *err)
+{
+    struct sb_entry_sort *sort;
+    struct sb_entry entry;
+    enum sb_code code = sb_entry_sort_new(&sort, false, err);
+
+    if (code)
+        return code;
+    code = sort_files(finding, sort, err);
+    while (!code && !finding->visit.quit && !(code = sb_entry_sort_next(sort, &entry, err)))
+        find_consider(finding, &entry);
+    sb_entry_sort_free(sort);
+    return code == SB_END ? SB_OK : code;
+}
+
 enum sb_code find_selected(struct finding *finding, char **paths, size_t count,
                            struct sb_error *err)
 {
@@ -121,6 +153,8 @@ enum sb_code find_selected(struct finding *finding, char **paths, size_t count,
                          shallow ? SB_REACH_CHILDREN : SB_REACH_SUBTREE, err);
     if (!code && settings->sort == FIND_BY_ADDRESS)
         code = find_by_address(finding, err);
+    else if (!code && settings->sort == FIND_BY_SIZE)
+        code = find_by_size(finding, err);
     else if (!code)
         code = find_by_path(finding, err);
     if (!code && !finding->visit.quit)

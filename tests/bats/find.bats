@@ -167,6 +167,30 @@ names_of() {
     output_is $'c\nb'
 }
 
+@test "--sort=size gives the largest first, without directories, from any container" {
+    mkdir -p tree/sub
+    for name in 1-5 2-30 3-7 4-7 5-0 6-1000; do
+        head -c "${name#*-}" /dev/zero >tree/sub/$name
+    done
+    sb pack a.barecat -C tree .
+    sb convert a.barecat a.tar
+    for container in a.barecat a.tar; do
+        run_ok sb find --sort=size $container
+        output_is $'sub/6-1000\nsub/2-30\nsub/3-7\nsub/4-7\nsub/1-5\nsub/5-0'
+        run_ok sb find --sort=size $container sub -size -10c -printf '%s %f %d\n'
+        output_is $'7 3-7 1\n7 4-7 1\n5 1-5 1\n0 5-0 1'
+        run_ok sb find --sort=size $container -name '*-7' -quit
+        output_is ""
+        run_fail 1 sb find --sort=size $container none 'sub/6*'
+        output_is sub/6-1000
+    done
+    run_ok sb find --sort=size --json a.barecat 'sub/2*'
+    output_has '"path":"sub/2-30"'
+    sb find -0 --sort=size a.barecat | head -z -n 2 | sb rm -0 -T - a.barecat
+    run_ok sb find --sort=size a.barecat
+    output_is $'sub/3-7\nsub/4-7\nsub/1-5\nsub/5-0'
+}
+
 @test "-T prints the names of a list that are there, --missing the others" {
     make_archive
     printf 'a.txt\nnowhere\nsub\n\nnot/here' >list
@@ -191,7 +215,7 @@ names_of() {
         run_fail 2 sb find -T list --missing $option a.barecat
         stderr_has "--missing and ${option%=*} cannot be given together"
     done
-    for option in --max-depth=1 --sort=address; do
+    for option in --max-depth=1 --sort=address --sort=size; do
         run_fail 2 sb find -T list $option a.barecat
         stderr_has "-T FILE and ${option%=1} cannot be given together"
     done

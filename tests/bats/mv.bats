@@ -291,5 +291,5 @@ d/e -> f/e"
     output_is ""
     run_ok sb mv -T to.barecat other from.barecat
     run_ok sb find to.barecat -type f
-    output_is $'from.barecat\ndir/a file'
+    output_is $'dir/a file\nfrom.barecat'
 }
