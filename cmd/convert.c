@@ -472,6 +472,8 @@ static int run(void *context, char **operands, int count)
         return describe_shards(settings, operands, count);
     settings->inputs = operands;
     settings->input_count = output_operand(&settings->output, operands, count);
+    if (output_is_first(settings->output, operands, count))
+        return STATUS_ERROR;
     if (settings->input_count == 0 || !*settings->output)
         return message_usage("give at least one INPUT, and OUTPUT");
     settings->from_extents =

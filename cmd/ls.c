@@ -123,6 +123,10 @@ static int check_usage(const struct ls_settings *settings, const char *path, int
     const char *other = options_given_of(of_bags);
 
     /* That there is no such file is what to say of it. */
+    if (other && strcmp(other, "count") == 0 && access(path, F_OK) == 0)
+        return message_usage("--count goes with bags, and with --samples; 'shardbox du --count -s "
+                             "%s' counts files",
+                             path);
     if (other && (strcmp(path, "-") == 0 || access(path, F_OK) == 0))
         return message_usage("--%s goes with bags; --from=bag takes what is not called so for one",
                              other);

@@ -194,6 +194,8 @@ static int run(void *context, char **operands, int count)
 
     settings->inputs = operands;
     settings->input_count = output_operand(&settings->output, operands, count);
+    if (output_is_first(settings->output, operands, count))
+        return STATUS_ERROR;
     return merge_checked(settings);
 }
 

@@ -109,6 +109,8 @@ static int run(void *context, char **operands, int count)
 
     if (wrong)
         return message_usage("%s", wrong);
+    if (output_is_first(settings->output, operands, count))
+        return STATUS_ERROR;
     if (sb_merge_symlink(&wanted, &result, &err) != SB_OK)
         return message_failure(&err);
     note_result(settings, &result);

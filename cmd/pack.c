@@ -9,6 +9,7 @@
 #include "core/io.h"
 #include "core/number.h"
 #include "open/opening.h"
+#include "store/charset.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
@@ -114,6 +115,20 @@ static bool take_exclude_from(void *settings, const char *value)
     return false;
 }
 
+static bool take_charset(void *settings, const char *value)
+{
+    struct sb_charset *charset;
+    struct sb_error err;
+
+    if (sb_charset_open(&charset, value, &err)) {
+        message_usage("--iconv: %s", err.text);
+        return false;
+    }
+    sb_charset_free(charset);
+    ((struct settings *)settings)->charset = value;
+    return true;
+}
+
 static const char *const orders[] = {"path", "input", "inode", NULL};
 
 static const struct option options[] = {
@@ -135,8 +150,8 @@ static const struct option options[] = {
     OPTION_FLAG(0, "no-recursion", struct settings, no_recursion,
                 "directories without what is below them"),
     OPTION_STRIP(struct settings),
-    OPTION_TEXT(0, "iconv", struct settings, charset, "CHARSET",
-                "names are in CHARSET; store them as UTF-8", OPERAND_ANY),
+    OPTION_CALL(0, "iconv", "CHARSET", take_charset, "names are in CHARSET; store them as UTF-8",
+                OPERAND_ANY),
     OPTION_TEXT(0, "stdin-name", struct settings, stdin_name, "PATH",
                 "the name of standard input, when PATH is -", OPERAND_ANY),
     OPTION_GROUP("Archive"),
@@ -197,11 +212,13 @@ static const char *misuse(struct settings *settings)
     if (strcmp(settings->archive, "-") == 0)
         return "an archive is several files, and cannot be written to a pipe";
     if (paths == 0)
-        return "nothing to pack: give PATHs, or a list of them with -T";
+        return "nothing to pack: give PATHs, such as '.', or a list of them with -T";
     if (settings->append && settings->force)
         return "--append and --force exclude each other";
-    if ((settings->update || settings->seal) && !settings->append)
-        return "--update and --seal need --append";
+    if (settings->update && !settings->append)
+        return "--update needs --append";
+    if (settings->seal && !settings->append)
+        return "--seal needs --append";
     if (settings->checksum && !settings->update)
         return "--checksum needs --update";
     if (settings->stdin_name &&
@@ -365,6 +382,9 @@ static int run(void *context, char **operands, int count)
 
     (void)operands, (void)count;
     name_archive(settings);
+    if (settings->archive &&
+        pack_explain_archive(settings->archive, settings->inputs, settings->input_count, false))
+        return STATUS_ERROR;
     wrong = misuse(settings);
     if (wrong)
         return message_usage("%s", wrong);

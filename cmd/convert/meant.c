@@ -81,6 +81,12 @@ bool convert_explain_input(const struct convert_settings *settings, const struct
             sb_store_abilities(settings->inputs[i], settings->input_type) == 0)
             input = settings->inputs[i];
     }
+    if (!input && sb_container_takes(settings->output_type.kind) & SB_TO_RECORDS &&
+        settings->input_count == 1 && strcmp(settings->inputs[0], "-") == 0) {
+        line = begin_line(settings, "--frame=line");
+        line_complain(&line, "%s; --frame says how records are separated", err->text);
+        return true;
+    }
     if (!input)
         return false;
     line = begin_line(settings, frame_of(input));

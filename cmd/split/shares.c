@@ -46,21 +46,34 @@ static bool is_named(const struct shares *shares, const char *name, size_t size)
     return false;
 }
 
+/* "0.8" or "80%". */
+static bool parse_ratio(const char *text, const char *end, double *out)
+{
+    char *stop;
+
+    *out = strtod(text, &stop);
+    if (stop == text || !isfinite(*out))
+        return false;
+    if (*stop == '%') {
+        *out /= 100;
+        stop++;
+    }
+    return stop == end;
+}
+
 static bool add_ratio(struct shares *shares, const char *text, size_t size)
 {
     const char *sign = memchr(text, '=', size);
     size_t name_size = sign ? (size_t)(sign - text) : 0;
-    char *end = NULL;
-    double ratio = sign ? strtod(sign + 1, &end) : 0;
+    double ratio;
 
-    if (!sign || !shares_is_name(text, name_size) || end != text + size || end == sign + 1 ||
-        !isfinite(ratio)) {
+    if (!sign || !shares_is_name(text, name_size) || !parse_ratio(sign + 1, text + size, &ratio)) {
         message_usage("--ratio: '%.*s' is not NAME=NUMBER, such as train=0.8", (int)size, text);
         return false;
     }
     if (ratio <= 0 || ratio > 1) {
         message_usage("--ratio: '%.*s': all is 1, and a part of it a number from 0 to 1, such as "
-                      "0.8",
+                      "0.8, or 80%%",
                       (int)size, text);
         return false;
     }

@@ -1,7 +1,9 @@
 #include "ui/shared_options.h"
 
+#include "archive/archive.h"
 #include "core/context.h"
 #include "core/number.h"
+#include "store/container.h"
 #include "ui/message.h"
 
 #include <string.h>
@@ -23,6 +25,20 @@ size_t output_operand(const char **output, char *const *operands, int count)
         return 0;
     *output = operands[count - 1];
     return (size_t)count - 1;
+}
+
+bool output_is_first(const char *output, char *const *operands, int count)
+{
+    const char *last = count > 0 ? operands[count - 1] : NULL;
+
+    if (output != last || count < 2 || access(last, F_OK) != 0 ||
+        !(sb_container_takes(sb_container_by_suffix(operands[0]).kind) & SB_TO_INDEX) ||
+        access(operands[0], F_OK) == 0 || sb_archive_looks_like(operands[0]))
+        return false;
+    message_error("%s: no such file, and %s, which is there, would be OUTPUT, as the last operand "
+                  "is; name OUTPUT with -o",
+                  operands[0], last);
+    return true;
 }
 
 bool parse_time(const char *option, const char *value, bool zero, int64_t *out)

@@ -84,6 +84,10 @@ extern const char *const to_words[];       /* sb_container_named knows them */
  */
 size_t output_operand(const char **output, char *const *operands, int count);
 
+/* Was OUTPUT, an archive, typed as the first operand, which does not exist, before INPUTs that do?
+ * True: after a message. */
+bool output_is_first(const char *output, char *const *operands, int count);
+
 bool parse_wait(void *settings, const char *value);
 
 /* A time as "90", "30m", "1h" for the option of this name, or 0 with `zero`. False: after a

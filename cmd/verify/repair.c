@@ -1,5 +1,7 @@
 #include "verify/repair.h"
 
+#include "archive/archive.h"
+#include "core/name.h"
 #include "core/number.h"
 #include "ui/message.h"
 #include "ui/options.h"
@@ -7,6 +9,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *err)
 {
@@ -51,6 +54,20 @@ enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
                                  err);
 }
 
+/* DIR, where DIR/NAME was meant, which is not the damaged archive itself? */
+static bool holds_copy(const char *dir, const char *archive)
+{
+    struct sb_buf path = {0};
+    struct stat ours, theirs;
+    bool holds = !sb_buf_add_format(&path, "%s/%s", dir, sb_base_name(archive)) &&
+                 stat(archive, &ours) == 0 && stat(path.data, &theirs) == 0 &&
+                 (ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev) &&
+                 sb_archive_looks_like(path.data);
+
+    sb_buf_release(&path);
+    return holds;
+}
+
 /* If the copy has none of the names, they may have another prefix there. */
 static const char *hint(const struct verify_run *run)
 {
@@ -58,6 +75,8 @@ static const char *hint(const struct verify_run *run)
 
     if (restored->missing < restored->damaged || run->settings->repair.prefix)
         return "";
+    if (holds_copy(run->settings->repair.from, run->path))
+        return "; there is an archive of this name in it: --repair-from takes that";
     return "; --repair-prefix=DIR names the directory of it that has the files, if there is one";
 }
 

@@ -1,6 +1,5 @@
 /*
- * What was meant by a name or pattern that nothing in an archive matches, as far as that can be
- * seen.
+ * What may have been meant by a name or pattern that nothing in an archive matches.
  */
 #ifndef SB_STORE_UNMATCHED_H
 #define SB_STORE_UNMATCHED_H

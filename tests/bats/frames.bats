@@ -420,3 +420,14 @@ first"
     run_ok sb cat a.tar 00000001
     output_is sound
 }
+
+@test "lines of JSON that are not --frame=jsonl's, and records on a pipe without --frame, name --frame=line" {
+    echo '{"n":1}' >a.jsonl
+    run_fail 2 sb convert --frame=jsonl a.jsonl a.bagz
+    stderr_is 'shardbox convert: a.jsonl: record 0, at byte 0: has no "data" (--frame=line takes any lines); is the framing right?'
+    run_fail 2 bash -c '"$SHARDBOX" convert - a.bagz <a.jsonl'
+    stderr_is "shardbox convert: standard input: is no archive, and no tar, cpio, zip, bag or Syrah file; --from says what it is; --frame says how records are separated; type: shardbox convert --frame=line - a.bagz"
+    run_ok bash -c '"$SHARDBOX" convert --frame=line - a.bagz <a.jsonl'
+    run_ok sb cat a.bagz 0
+    output_is '{"n":1}'
+}

@@ -293,7 +293,7 @@ END
     run_fail 2 sb ls -0 a.bag
     make_archive
     run_fail 2 sb ls --count a.barecat
-    stderr_has '--count goes with bags'
+    stderr_has "--count goes with bags, and with --samples; 'shardbox du --count -s a.barecat' counts files"
 }
 
 @test "on a terminal, or with -v, there is a line of names above the columns" {

@@ -351,3 +351,17 @@ f|0|1|1|8' ]]
     output_is four
     run_ok sb verify joined.barecat
 }
+
+@test "OUTPUT typed first, as pack has it, is told from an INPUT that is missing" {
+    mkdir -p first
+    echo x >first/file
+    sb pack first.barecat first
+    sb pack second.barecat -C first .
+    for command in merge merge-symlink "convert --force"; do
+        run_fail 2 sb $command joined.barecat first.barecat second.barecat
+        stderr_is "shardbox ${command% *}: joined.barecat: no such file, and second.barecat, which is there, would be OUTPUT, as the last operand is; name OUTPUT with -o"
+        run_fail 2 sb $command -o new.barecat joined.barecat first.barecat
+        stderr_lacks "name OUTPUT"
+    done
+    sb verify second.barecat
+}

@@ -361,6 +361,8 @@ mtime_ns|0"
     [[ $(names a.barecat) == café ]]
     run_fail 2 sb pack --iconv=NO-SUCH b.barecat -C t .
     stderr_has "'NO-SUCH' is no charset that can be read here"
+    run_fail 2 sb pack --iconv -f a.barecat t
+    stderr_has "--iconv: '-f' is no charset"
 }
 
 @test "an archive in the tree that is packed does not take itself in" {
@@ -547,10 +549,14 @@ mtime_ns|0"
     stderr_has "the name of the archive is missing"
     run_fail 2 sb pack a.barecat
     stderr_has "nothing to pack"
+    mkdir tree
+    run_fail 2 sb pack tree
+    stderr_is "shardbox pack: tree: is a directory, not an archive, which comes first; type: shardbox pack ARCHIVE tree"
     run_fail 2 sb pack --append --force a.barecat x
     stderr_has "--append and --force exclude each other"
     run_fail 2 sb pack --update a.barecat x
-    stderr_has "need --append"
+    stderr_has "--update needs --append"
+    stderr_lacks --seal
     run_fail 2 sb pack --shard-size=-1 a.barecat x
     stderr_has "shard-size"
 }

@@ -445,8 +445,11 @@ shardbox split: x1.barecat: 1 file (2)'
     refused "x.barecat: there are 2 parts, and one name; write '{}' where the name of the part goes" \
         --parts=2 -o x.barecat a.barecat
     refused "'train' is not NAME=NUMBER, such as train=0.8" --ratio=train -o '{}' a.barecat
-    refused "'a=80': all is 1, and a part of it a number from 0 to 1, such as 0.8" \
+    refused "'a=80': all is 1, and a part of it a number from 0 to 1, such as 0.8, or 80%" \
         --ratio=a=80 -o '{}' a.barecat
+    refused "'a=180%': all is 1" --ratio=a=180% -o '{}' a.barecat
+    refused "'a=8%0' is not NAME=NUMBER" --ratio=a=8%0 -o '{}' a.barecat
+    refused "the numbers add up to 1.1, which is more than 1" --ratio=a=50%,b=0.6 -o '{}' a.barecat
     refused "'a=0x' is not NAME=NUMBER" --ratio=a=0x -o '{}' a.barecat
     refused "'a' is named twice" --ratio=a=0.1,a=0.2 -o '{}' a.barecat
     refused "the numbers add up to 1.1, which is more than 1" --ratio=a=0.5,b=0.6 -o '{}' a.barecat
@@ -460,4 +463,17 @@ shardbox split: x1.barecat: 1 file (2)'
     refused "missing: No such file" --by-list=a=missing -o '{}' a.barecat
     refused "nothing: No such file" --parts=2 -o '{}' nothing
     [[ $(ls -I 'separate-stderr-*') == $'a.barecat\na.barecat-shard-00000\ntree' ]]
+}
+
+@test "--ratio takes percentages, which are the same numbers" {
+    mkdir tree
+    for i in {1..40}; do
+        touch tree/$i
+    done
+    sb pack x.barecat tree
+    sb split -n --ratio=train=0.9,test=0.1 -o '{}.barecat' x.barecat >numbers
+    run_ok sb split -n --ratio=train=90%,test=10% -o '{}.barecat' x.barecat
+    cmp numbers - <<<"$output"
+    run_ok sb split -n --ratio=train=90%,test=0.1 -o '{}.barecat' x.barecat
+    cmp numbers - <<<"$output"
 }

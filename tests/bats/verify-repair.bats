@@ -280,3 +280,15 @@ shardbox verify: a.barecat: 2 defects remain; copy the damaged shards again, or 
     run_ok sb verify --repair-from=tree a.barecat
     is_as_before
 }
+
+@test "the directory that holds the copy, in place of the copy, is named" {
+    mkdir few copies
+    echo content >few/file
+    sb pack set.barecat few
+    cp set.barecat* copies/
+    printf X | dd of=set.barecat-shard-00000 conv=notrunc status=none
+    run_fail 1 sb verify --repair-from=copies set.barecat
+    stderr_has "restored from copies; there is an archive of this name in it: --repair-from takes that"
+    run_ok sb verify --repair-from=copies/set.barecat set.barecat
+    run_ok sb verify set.barecat
+}

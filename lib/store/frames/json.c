@@ -132,6 +132,6 @@ enum sb_code sb_frame_json_next(struct sb_frame_input *input, struct sb_spool *r
     if (!code)
         code = sb_json_expect(input, '}', err);
     if (!code && !line.has_data)
-        code = sb_json_refuse("has no \"data\"", err);
+        code = sb_json_refuse("has no \"data\" (--frame=line takes any lines)", err);
     return code ? code : end_line(input, err);
 }

@@ -82,7 +82,8 @@ static const char *why_not(const struct sb_stored_names *names, const char *name
     if (problem)
         return problem;
     if (!names->any_bytes && !sb_parent_is_computable(name, size))
-        return "is not UTF-8, and SQLite would put it in another directory; pack --iconv may help";
+        return "is not UTF-8, and SQLite would put it in another directory; pack --iconv=CHARSET "
+               "may help";
     return NULL;
 }
 
@@ -95,7 +96,7 @@ static void warn_encoding(struct sb_stored_names *names, const char *name, size_
     sb_report(
         names->notify, SB_WARNING, "encoding", disk_path,
         "the name is not UTF-8: kept, but Barecat will not be able to list this archive, only "
-        "to read single paths; pack --iconv stores names as UTF-8 (said once)");
+        "to read single paths; pack --iconv=CHARSET stores names as UTF-8 (said once)");
 }
 
 enum sb_code sb_stored_names_map(struct sb_stored_names *names, const char *name, size_t size,
