@@ -32,7 +32,7 @@ _shardbox_table() {
         first=archive others=row
         ;;
     ls)
-        options='-R --recursive -d --directory --tree -L --max-depth= --records= --samples --array= --shards --count -l --long -F --classify -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json --csv -a --all -A --almost-all --at= --rsync-list -0 --null -p --slash -n --numeric-uid-gid -U --unsorted --full-time --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='-R --recursive -d --directory --tree -L --max-depth= --records= --samples --array= --shards --rsync-list --count -l --long -F --classify -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json --csv -a --all -A --almost-all --at= -0 --null -p --slash -n --numeric-uid-gid -U --unsorted --full-time --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     find)
@@ -229,7 +229,7 @@ _shardbox_value() {
     find:--include) wanted='any' ;;
     find:--exclude) wanted='any' ;;
     find:--files-from | find:-T) wanted='file' ;;
-    find:--sort) wanted='words:path address' ;;
+    find:--sort) wanted='words:path address size' ;;
     find:--printf) wanted='any' ;;
     find:--bwlimit) wanted='any' ;;
     find:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
