@@ -4,8 +4,8 @@
  *
  * An argument is normalized as stored names are. It selects the entry of that name and all below
  * it; one with glob characters also selects what matches as a pattern (glob.h), and all below that;
- * with a '/' at its end that must be a directory. No arguments, or one that names the root, select everything. An empty argument selects nothing.
- * Belongs to one thread.
+ * with a '/' at its end that must be a directory. No arguments, or one that names the root, select
+ * everything. An empty argument selects nothing. Belongs to one thread.
  */
 #ifndef SB_CORE_CHOICE_H
 #define SB_CORE_CHOICE_H

@@ -39,9 +39,9 @@ size_t sb_glob_prefix(const char *pattern);
  * if a rule includes a directory above it. A pattern with a '/' (other than a trailing one) or a
  * "**" is matched against the whole name, or the end of it from any directory on; one without,
  * against the last component. A leading '/', or "./", anchors it to the root. A trailing '/'
- * matches directories only; a trailing "/" and three stars match a directory and all below it. An excluded
- * directory excludes all below it, except what an earlier rule includes (rsync would not find
- * that).
+ * matches directories only; a trailing "/" and three stars match a directory and all below it. An
+ * excluded directory excludes all below it, except what an earlier rule includes (rsync would not
+ * find that).
  */
 struct sb_filter;
 

@@ -236,7 +236,7 @@ unpacks() {
     refused 'shardbox du --inodes a.barecat' "...'--inodes'; --count counts files"
     refused 'shardbox du -BM a.barecat' "...'-B'; sizes are in bytes; see -h, -k and -m"
     run_fail 1 sb du -s a.barecat 'x*'
-    stderr_is "shardbox du: cannot access 'x*': no such file or directory in the archive"
+    stderr_is "shardbox du: cannot access 'x*': no such file or directory in the archive; '*' stays within a directory, '**/' means any below"
 }
 
 # What diff -rq prints, in our words.

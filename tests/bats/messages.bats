@@ -105,6 +105,9 @@ nosuch|pack -T nosuch out.barecat
 --from|ls --from=rar a.barecat
 --max-time|verify --max-time=soon a.barecat
 b.barecat|defrag a.barecat b.barecat
+nosuch|sync nosuch a.barecat
+new.tar|sync dir new.tar
+a.barecat|sync a.barecat a.barecat
 END
 }
 
