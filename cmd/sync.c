@@ -28,6 +28,7 @@ struct settings {
     bool size_only;
     bool remove;
     int64_t max_delete;
+    bool detect_renamed;
     bool force;
     struct sb_filter *filter;
     bool dereference;
@@ -72,6 +73,8 @@ static const struct option options[] = {
     OPTION_THREADS(struct settings, "threads to use"),
     OPTION_BWLIMIT,
     OPTION_MORE("An archive as TARGET"),
+    OPTION_FLAG(0, "detect-renamed", struct settings, detect_renamed,
+                "with --delete: keep the bytes of files that have another name now"),
     OPTION_SHARD_SIZE(struct settings),
     OPTION_FLAG(0, "seal", struct settings, seal, "put new bytes into a new shard"),
     OPTION_WAIT,
@@ -330,6 +333,7 @@ static struct sb_sync_options options_of(struct syncing *syncing)
         .size_only = settings->size_only,
         .remove = settings->remove,
         .most = settings->max_delete,
+        .detect_renamed = settings->detect_renamed,
         .from_empty = settings->force,
         .dry_run = settings->dry_run,
         .threads = (unsigned)settings->threads,
@@ -347,6 +351,15 @@ static struct sb_sync_options options_of(struct syncing *syncing)
     };
 }
 
+/* Must all names of SOURCE be known before its first member comes? Of a tree they are looked for
+ * anyway. */
+static bool needs_names_first(const struct syncing *syncing)
+{
+    if (is_tree_wanted(&syncing->target))
+        return !sb_store_archive(syncing->store);
+    return syncing->settings->detect_renamed && !sb_store_can(syncing->store, SB_CAN_WALK);
+}
+
 static enum sb_code open_sides(struct syncing *syncing, char **operands, struct sb_error *err)
 {
     const struct opening *opening = &syncing->settings->opening;
@@ -358,7 +371,7 @@ static enum sb_code open_sides(struct syncing *syncing, char **operands, struct 
         code = open_store(&syncing->store, syncing->source.path, opening, err);
     if (!code)
         code = refuse_target(syncing, err);
-    if (!code && is_tree_wanted(&syncing->target) && !sb_store_archive(syncing->store))
+    if (!code && needs_names_first(syncing))
         code = open_store(&syncing->again, syncing->source.path, opening, err);
     return code;
 }
@@ -403,6 +416,8 @@ static int run(void *context, char **operands, int count)
                              "pipes");
     if (settings->max_delete != NO_LIMIT && !settings->remove)
         return message_usage("--max-delete goes with --delete");
+    if (settings->detect_renamed && !settings->remove)
+        return message_usage("--detect-renamed goes with --delete");
     if (settings->itemize && settings->json)
         return message_usage("--itemize-changes and %s cannot be given together",
                              json_option(settings->json));

@@ -20,7 +20,7 @@ _shardbox_table() {
         first=file others=file
         ;;
     sync)
-        options='--delete --max-delete= -f --force -c --checksum --size-only --include= --exclude= -L --dereference -x --one-file-system -n --dry-run -i --itemize-changes --json -j --threads= --bwlimit= --shard-size= --seal --wait -p --preserve --no-same-owner --numeric-owner --sync --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--delete --max-delete= -f --force -c --checksum --size-only --include= --exclude= -L --dereference -x --one-file-system -n --dry-run -i --itemize-changes --json -j --threads= --bwlimit= --detect-renamed --shard-size= --seal --wait -p --preserve --no-same-owner --numeric-owner --sync --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     diff)

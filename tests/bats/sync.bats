@@ -256,6 +256,45 @@ equal() {
     equal
 }
 
+@test "--detect-renamed: files with other names keep their bytes, and only the index changes" {
+    seq 5000 >t/a/big
+    cp -p t/a/big t/a/twin
+    age
+    sb sync t a.barecat
+    before=$(md5sum a.barecat-shard-00000)
+    mkdir t/moved
+    mv t/a/big t/moved/big
+    mv t/a/twin t/moved/twin
+    mv t/c/n t/c/m
+    # Of the same size and time, with other bytes
+    echo 2nd >t/a/1st
+    rm t/a/1
+    age
+    run_fail 2 sb sync --detect-renamed t a.barecat
+    stderr_has '--detect-renamed goes with --delete'
+    cp a.barecat b.barecat
+    cp a.barecat-shard-00000 b.barecat-shard-00000
+    tar cf t.tar -C t .
+    run_ok sb sync -n --delete --detect-renamed t a.barecat
+    planned=$(sort <<<"$output")
+    run_ok sb sync -i --delete --detect-renamed t a.barecat
+    [[ $(sort <<<"$output") == "$planned" ]]
+    output_has 'cf+++++++++ moved/big'
+    output_has 'cf+++++++++ c/m'
+    output_has '>f+++++++++ a/1st'
+    output_has '*deleting   a/twin'
+    equal
+    [[ $(head -c "$(stat -c %s b.barecat-shard-00000)" a.barecat-shard-00000 | md5sum | cut -d' ' -f1) == "${before%% *}" ]]
+    (($(stat -c %s a.barecat-shard-00000) == $(stat -c %s b.barecat-shard-00000) + 4))
+    run_ok sb sync --delete --detect-renamed a.barecat b.barecat
+    run_ok sb diff -C a.barecat b.barecat
+    run_ok sb verify --strict b.barecat
+    (($(stat -c %s b.barecat-shard-00000) == $(stat -c %s a.barecat-shard-00000)))
+    run_ok sb sync -i --delete --detect-renamed t.tar b.barecat
+    run_ok sb verify --strict b.barecat
+    run_ok sb diff -C t b.barecat
+}
+
 @test "a tree is written through no link, and nothing outside of it is touched" {
     sb sync t a.barecat
     sb sync a.barecat out/

@@ -157,6 +157,26 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_member 
     return SB_END;
 }
 
+/* A new name: perhaps the archive has its bytes under one that does not come. */
+static enum sb_code meet_moved(struct archive_sink *self, const struct sb_member *member,
+                               struct sb_item *item, struct sb_error *err)
+{
+    struct sb_entry old;
+    enum sb_code code;
+
+    if (!self->unmet || member->hard_link || item->original)
+        return SB_OK;
+    code = sb_unmet_find_moved(self->unmet, &member->entry, &old, err);
+    if (code)
+        return code == SB_NOENT ? SB_OK : code;
+    item->compares = true;
+    item->old_row = old.row;
+    item->old_size = old.size;
+    item->old_crc = old.crc32c;
+    item->mark |= NEW_ROW;
+    return SB_OK;
+}
+
 /* What becomes of a member whose name the archive may hold. */
 static enum sb_code meet_existing(struct archive_sink *self, const struct sb_member *member,
                                   struct sb_item *item, struct sb_error *err)
@@ -170,7 +190,7 @@ static enum sb_code meet_existing(struct archive_sink *self, const struct sb_mem
         sb_unmet_meet(self->unmet, code ? NULL : &old, &again, err))
         return err->code;
     if (code)
-        return code == SB_NOENT ? SB_OK : code;
+        return code == SB_NOENT ? meet_moved(self, member, item, err) : code;
     item->change = sb_change_between(entry, &old);
     /* What the archive holds is not what an earlier member of this name makes of it. */
     if (again) {
@@ -270,7 +290,7 @@ static enum sb_code compare(const struct archive_sink *self, struct sb_batch *ba
     if (code)
         return code == SB_END ? SB_OK : code;
     if (item->summed_size != item->old_size || item->sum != item->old_crc)
-        return item->replaces ? SB_OK : refuse(self, batch, item, err);
+        return item->replaces || item->old_row ? SB_OK : refuse(self, batch, item, err);
     item->mark |= SAME_BYTES;
     item->state = SB_ITEM_STORED;
     return SB_OK;
@@ -525,7 +545,10 @@ static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *i
         self->sink.counts.left++;
         return SB_OK;
     }
-    code = sb_writer_lookup(self->writer, entry.path, entry.path_size, &old, err);
+    if (item->old_row)
+        code = sb_unmet_moved(self->unmet, item->old_row, &old, err);
+    else
+        code = sb_writer_lookup(self->writer, entry.path, entry.path_size, &old, err);
     if (!code)
         code = sb_writer_drop_file(self->writer, &old, err);
     if (code)

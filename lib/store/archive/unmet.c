@@ -19,6 +19,8 @@ struct sb_unmet {
     size_t under_size;
     struct sb_archive *archive; /* NULL: not opened yet */
     struct sb_rowset files, dirs;
+    struct sb_rowset coming; /* files whose names are foreseen */
+    bool foresees, knows_moved;
     bool has_members;
     bool protects_all;
     bool protects; /* some names */
@@ -26,6 +28,7 @@ struct sb_unmet {
     struct sqlite3 *db;
     struct sqlite3_stmt *protect, *is_protected;
     struct sqlite3_stmt *add, *keep;
+    struct sqlite3_stmt *add_moved, *find_moved, *take_moved, *get_moved;
     struct sb_buf kept_parent; /* the last directory whose ancestors were kept */
     bool kept_any;
 };
@@ -64,10 +67,15 @@ void sb_unmet_free(struct sb_unmet *unmet)
     sqlite3_finalize(unmet->is_protected);
     sqlite3_finalize(unmet->add);
     sqlite3_finalize(unmet->keep);
+    sqlite3_finalize(unmet->add_moved);
+    sqlite3_finalize(unmet->find_moved);
+    sqlite3_finalize(unmet->take_moved);
+    sqlite3_finalize(unmet->get_moved);
     sb_database_close(unmet->db);
     sb_archive_free(unmet->archive);
     sb_rowset_release(&unmet->files);
     sb_rowset_release(&unmet->dirs);
+    sb_rowset_release(&unmet->coming);
     sb_buf_release(&unmet->kept_parent);
     free(unmet);
 }
@@ -83,6 +91,129 @@ enum sb_code sb_unmet_meet(struct sb_unmet *unmet, const struct sb_entry *old, b
         return SB_OK;
     *again = sb_rowset_has(met, old->row);
     return sb_rowset_add(met, old->row, err);
+}
+
+static enum sb_code open_archive(struct sb_unmet *unmet, struct sb_error *err)
+{
+    return unmet->archive ? SB_OK : sb_archive_open(&unmet->archive, unmet->options.archive, err);
+}
+
+enum sb_code sb_unmet_foresee(struct sb_unmet *unmet, const char *name, size_t size,
+                              struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code = open_archive(unmet, err);
+
+    unmet->foresees = true;
+    if (!code)
+        code = sb_archive_lookup(unmet->archive, name, size, &entry, err);
+    if (code)
+        return code == SB_NOENT ? SB_OK : code;
+    return entry.type == SB_DIR ? SB_OK : sb_rowset_add(&unmet->coming, entry.row, err);
+}
+
+static enum sb_code may_go(const struct sb_unmet *unmet, const struct sb_entry *entry, bool *may,
+                           struct sb_error *err);
+
+/* A file that may get another name. */
+static enum sb_code add_moved(struct sb_unmet *unmet, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    const unsigned needed = SB_HAS_CRC | SB_HAS_MTIME;
+    bool may = false;
+    enum sb_code code;
+
+    if (entry->defect || entry->type != SB_FILE || (entry->has & needed) != needed ||
+        entry->size == 0 || sb_rowset_has(&unmet->coming, entry->row))
+        return SB_OK;
+    code = may_go(unmet, entry, &may, err);
+    if (code || !may)
+        return code;
+    sqlite3_bind_int64(unmet->add_moved, 1, entry->row);
+    sqlite3_bind_int64(unmet->add_moved, 2, entry->size);
+    sqlite3_bind_int64(unmet->add_moved, 3, entry->mtime_ns);
+    sqlite3_bind_int64(unmet->add_moved, 4, entry->crc32c);
+    sqlite3_bind_blob64(unmet->add_moved, 5, entry->path, entry->path_size, SQLITE_STATIC);
+    return sb_database_step(unmet->add_moved, err);
+}
+
+/* In one walk, when the first new file comes. */
+static enum sb_code know_moved(struct sb_unmet *unmet, struct sb_error *err)
+{
+    const struct sb_query query = {
+        .order = SB_BY_PATH, .files = true, .under = unmet->options.under};
+    struct sb_cursor *cursor = NULL;
+    struct sb_entry entry;
+    enum sb_code code = sb_database_run(
+        unmet->db,
+        "CREATE TABLE moved (row INTEGER PRIMARY KEY, size INTEGER, mtime_ns INTEGER,"
+        " crc32c INTEGER, name BLOB, taken INTEGER DEFAULT 0);"
+        "CREATE INDEX moved_size ON moved (size, mtime_ns, taken)",
+        err);
+
+    unmet->knows_moved = true;
+    if (!code)
+        code = SB_PREPARE(
+            unmet->db, err,
+            {&unmet->add_moved, "INSERT INTO moved (row, size, mtime_ns, crc32c, name)"
+                                " VALUES (?1, ?2, ?3, ?4, ?5)"},
+            {&unmet->find_moved, "SELECT row, crc32c FROM moved WHERE size = ?1 AND mtime_ns = ?2"
+                                 " AND taken = 0 ORDER BY row LIMIT 1"},
+            {&unmet->take_moved, "UPDATE moved SET taken = 1 WHERE row = ?1"},
+            {&unmet->get_moved, "SELECT name FROM moved WHERE row = ?1"});
+    if (!code)
+        code = sb_cursor_open(&cursor, unmet->archive, &query, err);
+    while (!code) {
+        code = sb_cursor_next(cursor, &entry, err);
+        if (!code)
+            code = add_moved(unmet, &entry, err);
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}
+
+enum sb_code sb_unmet_find_moved(struct sb_unmet *unmet, const struct sb_entry *entry,
+                                 struct sb_entry *old, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (!unmet->foresees || entry->type != SB_FILE || entry->size <= 0 ||
+        !(entry->has & SB_HAS_MTIME))
+        return SB_NOENT;
+    if (!unmet->knows_moved && know_moved(unmet, err))
+        return err->code;
+    *old = (struct sb_entry){.size = entry->size};
+    sqlite3_bind_int64(unmet->find_moved, 1, entry->size);
+    sqlite3_bind_int64(unmet->find_moved, 2, entry->mtime_ns);
+    if (sb_database_row(unmet->find_moved, &code, err)) {
+        old->row = sqlite3_column_int64(unmet->find_moved, 0);
+        old->crc32c = (uint32_t)sqlite3_column_int64(unmet->find_moved, 1);
+    }
+    sqlite3_reset(unmet->find_moved);
+    if (code || old->row == 0)
+        return code ? code : SB_NOENT;
+    sqlite3_bind_int64(unmet->take_moved, 1, old->row);
+    return sb_database_step(unmet->take_moved, err);
+}
+
+enum sb_code sb_unmet_moved(struct sb_unmet *unmet, int64_t row, struct sb_entry *old,
+                            struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    sqlite3_bind_int64(unmet->get_moved, 1, row);
+    if (sb_database_row(unmet->get_moved, &code, err))
+        code = sb_archive_lookup(unmet->archive,
+                                 (const char *)sqlite3_column_text(unmet->get_moved, 0),
+                                 (size_t)sqlite3_column_bytes(unmet->get_moved, 0), old, err);
+    else if (!code)
+        code = SB_NOENT;
+    sqlite3_reset(unmet->get_moved);
+    return code == SB_NOENT ? sb_fail(err, SB_CHANGED,
+                                      "%s: a file that was to get another name is "
+                                      "missing",
+                                      unmet->options.archive)
+                            : code;
 }
 
 bool sb_unmet_has_members(const struct sb_unmet *unmet)
@@ -135,10 +266,8 @@ static enum sb_code open_names(struct sb_unmet *unmet, struct sb_cursor **cursor
 {
     const struct sb_query query = {
         .order = SB_BY_PATH, .files = files, .dirs = dirs, .under = under, .names_only = true};
-    enum sb_code code = SB_OK;
+    enum sb_code code = open_archive(unmet, err);
 
-    if (!unmet->archive)
-        code = sb_archive_open(&unmet->archive, unmet->options.archive, err);
     return code ? code : sb_cursor_open(cursor, unmet->archive, &query, err);
 }
 

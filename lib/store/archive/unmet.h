@@ -37,6 +37,20 @@ void sb_unmet_free(struct sb_unmet *unmet); /* NULL is allowed */
 enum sb_code sb_unmet_meet(struct sb_unmet *unmet, const struct sb_entry *old, bool *again,
                            struct sb_error *err) SB_CHECKED;
 
+/*
+ * Files that only have other names by now: before the members come, foresee notes the name of each.
+ * Then find_moved looks for a file of the archive whose name does not come, and which has the size
+ * and time of a new one: its row and CRC32C are in *old; it is found once. SB_NOENT: none has.
+ */
+enum sb_code sb_unmet_foresee(struct sb_unmet *unmet, const char *name, size_t size,
+                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_unmet_find_moved(struct sb_unmet *unmet, const struct sb_entry *entry,
+                                 struct sb_entry *old, struct sb_error *err) SB_CHECKED;
+
+/* The row that find_moved has found. Its strings live until the next call. */
+enum sb_code sb_unmet_moved(struct sb_unmet *unmet, int64_t row, struct sb_entry *old,
+                            struct sb_error *err) SB_CHECKED;
+
 /* Has any member come? An empty source is rather a mistake than a wish to have nothing. */
 bool sb_unmet_has_members(const struct sb_unmet *unmet);
 

@@ -1,6 +1,7 @@
 #include "core/choice.h"
 #include "core/name.h"
 #include "store/archive/unmet.h"
+#include "store/naming.h"
 #include "store/sinks.h"
 #include "task/pack/members.h"
 #include "task/sync/sync.h"
@@ -70,7 +71,8 @@ static void pass_event(void *context, enum sb_level level, const char *kind, con
     sb_report(syncing->options->notify, level, kind, subject, "%s", text);
 }
 
-static enum sb_code open_tree(struct syncing *syncing, struct sb_error *err)
+static enum sb_code open_items(const struct syncing *syncing, struct sb_pack_source **items,
+                               const struct sb_notify *notify, struct sb_error *err)
 {
     const struct sb_sync_options *options = syncing->options;
     const struct sb_pack_input inputs[] = {
@@ -82,17 +84,94 @@ static enum sb_code open_tree(struct syncing *syncing, struct sb_error *err)
         .prefix = *syncing->within ? syncing->within : NULL,
         .filter = options->filter,
         .beside = syncing->archive,
-        .notify = &syncing->notify,
+        .notify = notify,
     };
+
+    return sb_pack_source_new(items, inputs, 2, &source, err);
+}
+
+static enum sb_code open_tree(struct syncing *syncing, struct sb_error *err)
+{
     const struct sb_pack_members_options members = {
         .archive = syncing->archive,
-        .read = {.dereference = options->dereference, .own_shards = &syncing->own_shards},
+        .read = {.dereference = syncing->options->dereference, .own_shards = &syncing->own_shards},
         .look = true};
     struct sb_pack_source *items;
-    enum sb_code code = sb_pack_source_new(&items, inputs, 2, &source, err);
+    enum sb_code code = open_items(syncing, &items, &syncing->notify, err);
 
     syncing->own_shards = sb_sink_shards(syncing->sink);
     return code ? code : sb_pack_members_open(&syncing->members, items, &members, err);
+}
+
+/* What is wrong is reported when the members come. */
+static void ignore_event(void *context, enum sb_level level, const char *kind, const char *subject,
+                         const char *text)
+{
+    (void)context, (void)level, (void)kind, (void)subject, (void)text;
+}
+
+static const struct sb_notify silent = {.call = ignore_event};
+
+static enum sb_code foresee_tree(struct syncing *syncing, struct sb_error *err)
+{
+    struct sb_pack_source *items;
+    struct sb_pack_item item;
+    enum sb_code code = open_items(syncing, &items, &silent, err);
+
+    if (code)
+        return code;
+    while (!code) {
+        code = sb_pack_source_next(items, &item, err);
+        if (!code)
+            code = sb_unmet_foresee(syncing->unmet, item.name, item.name_size, err);
+    }
+    sb_pack_source_free(items);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code foresee_member(struct syncing *syncing, const struct sb_member *member,
+                                   struct sb_buf *clean, struct sb_buf *name, struct sb_error *err)
+{
+    const char *from = syncing->from->within, *problem;
+    size_t size = strlen(from), skip = size ? size + 1 : 0;
+
+    if (sb_naming_clean(member->entry.path, member->entry.path_size, member->entry.type == SB_DIR,
+                        clean, &problem))
+        return sb_fail_memory(err);
+    if (problem || clean->size <= skip || !sb_name_within(clean->data, clean->size, from, size))
+        return SB_OK;
+    sb_buf_clear(name);
+    if (sb_buf_add_text(name, syncing->within) || (name->size > 0 && sb_buf_add_char(name, '/')) ||
+        sb_buf_add(name, clean->data + skip, clean->size - skip))
+        return sb_fail_memory(err);
+    return sb_unmet_foresee(syncing->unmet, name->data, name->size, err);
+}
+
+static enum sb_code foresee_container(struct syncing *syncing, struct sb_error *err)
+{
+    const struct sb_source_options options = {0};
+    struct sb_buf clean = {0}, name = {0};
+    struct sb_source *members = NULL;
+    struct sb_member member;
+    enum sb_code code = sb_store_source(syncing->from->again, &members, &options, &silent, err);
+
+    while (!code) {
+        code = sb_source_next(members, &member, err);
+        if (!code)
+            code = foresee_member(syncing, &member, &clean, &name, err);
+    }
+    sb_source_free(members);
+    sb_buf_release(&clean);
+    sb_buf_release(&name);
+    return code == SB_END ? SB_OK : code;
+}
+
+/* The names that come, so that what has another one by now is known before it is read. */
+static enum sb_code foresee(struct syncing *syncing, struct sb_error *err)
+{
+    if (!syncing->options->detect_renamed || !syncing->unmet)
+        return SB_OK;
+    return syncing->is_tree ? foresee_tree(syncing, err) : foresee_container(syncing, err);
 }
 
 static enum sb_code open_container(struct syncing *syncing, struct sb_error *err)
@@ -217,6 +296,8 @@ enum sb_code sb_sync_to_archive(const struct sb_sync_source *source, const char 
     syncing.exists = sb_archive_looks_like(archive) || access(archive, F_OK) == 0;
     syncing.is_tree = sb_store_can(source->store, SB_CAN_WALK);
     code = open_sink(&syncing, err);
+    if (!code)
+        code = foresee(&syncing, err);
     if (!code)
         code = syncing.is_tree ? open_tree(&syncing, err) : open_container(&syncing, err);
     if (!code)
