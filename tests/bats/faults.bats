@@ -33,7 +33,7 @@ without_bad() {
 }
 
 @test "an archive that is added to or changed: the old one or the new one" {
-    faults -s 37 -o 14 append stream rm mv viewmore mergemore
+    faults -s 37 -o 14 append sync stream rm mv viewmore mergemore
 }
 
 @test "a bag or a set: nothing or all of it; replaced or appended to, the old records or the new" {
@@ -71,8 +71,8 @@ without_bad() {
     faults -s 61 -o 20 defrag quick reshard
 }
 
-@test "unpack: a tree that the next run completes" {
-    faults -s 23 -o 7 unpack
+@test "unpack and sync: a tree that the next run completes" {
+    faults -s 23 -o 7 unpack synctree
 }
 
 @test "random commands one after the other, some killed: what they make of an archive, and no more" {

@@ -125,6 +125,7 @@ class Writer:
 FORCED = tree("new")
 CONVERTED = tree("tar")
 OTHER = tree("other")
+SYNCED = {n: c for n, c in tree("sync", {"dir/more": 700}).items() if n != "two"}
 WITHIN = {"inner": b"inner\n", "deep/more": lines("more", 700)}
 
 WRITERS = [
@@ -132,6 +133,7 @@ WRITERS = [
     Writer("force", f"pack -j1 --force {SHARD_SIZE} {{a}} -C ../in/new .", replaced(FORCED), "", True),
     Writer("append", "pack -j1 --append --duplicates=last {a} -C ../in/append .", joined(below("append", "append"))),
     Writer("seal", "pack -j1 --append --seal --duplicates=last {a} -C ../in/seal .", joined(below("seal", "seal"))),
+    Writer("sync", "sync -j1 --delete ../in/sync {a}", replaced(SYNCED)),
     Writer("rm", "rm -f {a} two", without("two")),
     Writer("mv", "mv {a} dir/sub moved", moved("dir/sub", "moved")),
     Writer("upgrade", "upgrade -j1 --checksums {a}", start="null"),
@@ -350,6 +352,7 @@ class Ground:
         write_tree(f"{inputs}/new", FORCED)
         write_tree(f"{inputs}/converted", CONVERTED)
         write_tree(f"{inputs}/other", OTHER)
+        write_tree(f"{inputs}/sync", SYNCED)
         for name in ("append", "seal", "merge", "link"):
             write_tree(f"{inputs}/{name}", below(name, name))
         for source, name in (("merge", "merge"), ("link", "link"), ("old", "copy"), ("other", "other")):

@@ -103,7 +103,7 @@ old_or_new() {
 # A commit in place that failed half-way may turn out to have happened, when its journal is lost: the
 # note of it stays for the next writer, who can tell.
 commit_failed() {
-    [[ $scenario == @(append|stream|viewmore|mergemore|reshard|defrag|quick) ]] && ! grep -qv '\.new$' log
+    [[ $scenario == @(append|sync|stream|viewmore|mergemore|reshard|defrag|quick) ]] && ! grep -qv '\.new$' log
 }
 
 # What a run of verify remembers: the state before, or a later one. It is of an archive by its path.
@@ -203,6 +203,85 @@ run_append() {
 }
 check_append() {
     old_or_new "$1" old new
+}
+
+# What sync makes of the old tree: changed bytes, of the same size and of another, a mode, what is new, what
+# is gone, and what is of another type.
+make_synced() {
+    [ ! -d synced ] || return 0
+    cp -a new synced
+    seq 2 3500 >synced/dir/numbers
+    printf 'eno\n' >synced/one
+    chmod 600 synced/empty
+    rm -r synced/dir/sub synced/empty-dir synced/link
+    printf 'a file now\n' >synced/dir/sub
+    mkdir synced/link
+    printf 'below\n' >synced/link/file
+    ln -s one synced/empty-dir
+}
+
+start_sync() {
+    make_synced
+    make_old start-sync 20k
+}
+run_sync() {
+    "$@" sync --delete synced at/a.barecat
+}
+check_sync() {
+    old_or_new "$1" old synced
+    [ "$1" != finished ] || has_nothing_to_sync synced at/a.barecat
+}
+
+has_nothing_to_sync() {
+    "$SHARDBOX" sync -nc --delete "$1" "$2" >log 2>&1 && [ ! -s log ] || report "there is still something to sync"
+}
+
+# A tree, with a link that leads out of it where a directory is to be.
+start_synctree() {
+    make_synced
+    mkdir start-synctree
+    "$SHARDBOX" pack -q -C synced start-synctree/a.barecat .
+    [ -d untouched ] || { cp -a old untouched && ln -s ../outside untouched/added; }
+    cp -a untouched start-synctree/tree
+    mkdir start-synctree/outside
+    printf 'outside\n' >start-synctree/outside/file
+    cp -a start-synctree/outside outside
+}
+run_synctree() {
+    "$@" sync --delete --sync at/a.barecat at/tree
+}
+check_synctree() {
+    local name
+    verified at/a.barecat && same at/a.barecat synced || report "the archive was touched"
+    diff -r outside at/outside >log 2>&1 || report "something outside was touched"
+    if [[ $1 == @(finished|ended) ]]; then
+        diff -r --no-dereference synced at/tree >log 2>&1 || report "the tree is not the new one"
+        [ "$1" = ended ] || has_nothing_to_sync at/a.barecat at/tree
+        return
+    fi
+    # Each is the old one, or the new one; a killed run may leave its temporary files.
+    (cd at/tree && find . -mindepth 1 ! -name '.*shardbox-*' -printf '%P\n') >names
+    while read -r name; do
+        is_one_of "$name" untouched synced || report "$name: neither old nor new"
+    done <names
+    for name in dir dir/numbers one empty; do
+        [ -e "at/tree/$name" ] || report "$name: lost"
+    done
+    [ "$1" = killed ] || [ "${calls-}" = unlink ] || [ -z "$(find at/tree -name '.*shardbox-*')" ] || report "left behind"
+}
+# is_one_of NAME TREE...: whether the name in at/tree is what it is in one of the trees.
+is_one_of() {
+    local name=$1 tree
+    for tree in "${@:2}"; do
+        if [ -L "at/tree/$name" ]; then
+            [ "$(readlink "at/tree/$name")" != "$(readlink "$tree/$name")" ] || return 0
+        elif [ -d "at/tree/$name" ]; then
+            [ ! -d "$tree/$name" ] || [ -L "$tree/$name" ] || return 0
+        elif [ -f "$tree/$name" ] && [ ! -L "$tree/$name" ]; then
+            ! cmp -s "at/tree/$name" "$tree/$name" || return 0
+        fi
+    done
+    return 1
 }
 
 # A tar with a hard link, and with a name that comes twice.
