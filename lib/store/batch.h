@@ -58,7 +58,7 @@ struct sb_item {
     uint32_t old_crc;
     unsigned mark;
     unsigned change; /* bits of change.h */
-    int64_t old_row; /* of a file of the archive with another name, whose bytes it may have; or 0 */
+    int64_t old_row; /* of the file of the archive that it is compared with or replaces; 0: none */
     bool bare;       /* its bytes need not be read: it is taken as SB_ITEM_BARE */
     bool compares;   /* its bytes decide what is done: they are read in a dry run too */
 

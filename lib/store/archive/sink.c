@@ -3,6 +3,7 @@
  * added in order.
  */
 #include "archive/archive.h"
+#include "archive/writer/rowset.h"
 #include "core/crc32c.h"
 #include "core/number.h"
 #include "store/archive/holdings.h"
@@ -20,6 +21,7 @@ enum {
     OVER_OWN = 1 << 1,   /* it replaces a file that an earlier stretch stored */
     NEW_ROW = 1 << 2,    /* its mode, owner or time are not those of the file it replaces, */
     SAME_BYTES = 1 << 3, /* but its bytes are */
+    MOVED = 1 << 4,      /* the archive may have its bytes under a name that does not come */
 };
 
 struct archive_sink {
@@ -36,6 +38,7 @@ struct archive_sink {
     const struct sb_notify *notify;
     struct sb_writer *writer;    /* NULL in a dry run */
     struct sb_archive *existing; /* dry run of an append: what names are looked up in */
+    struct sb_rowset changing;   /* of it: those whose bytes would be others */
 
     struct sb_holdings holdings;
 
@@ -64,15 +67,21 @@ static bool has_other_size(const struct sb_entry *entry, const struct sb_entry *
     return entry->type != old->type || entry->size < 0 || (!recodes && entry->size != old->size);
 }
 
-/* What is brought up to date: all of it, where its bytes say so, the row alone, or nothing. */
-static void update(const struct archive_sink *self, const struct sb_entry *entry,
+/*
+ * What is brought up to date: all of it, where its bytes say so, the row alone, or nothing. The
+ * bytes of a hard link are known when what came before it is done.
+ */
+static void update(const struct archive_sink *self, const struct sb_member *member,
                    const struct sb_entry *old, struct sb_item *item)
 {
+    const struct sb_entry *entry = &member->entry;
     bool same_time = entry->has & old->has & SB_HAS_MTIME && entry->mtime_ns == old->mtime_ns;
     bool looks = self->checksum || (!self->size_only && !same_time);
 
     item->mark |= item->change & SB_CHANGE_VALUES & ~(unsigned)SB_CHANGE_SIZE ? NEW_ROW : 0;
-    if (has_other_size(entry, old, item->original) || (looks && !(old->has & SB_HAS_CRC))) {
+    if (member->hard_link) {
+        item->replaces = item->compares = true;
+    } else if (has_other_size(entry, old, item->original) || (looks && !(old->has & SB_HAS_CRC))) {
         item->replaces = true;
     } else if (looks) {
         item->replaces = item->compares = true;
@@ -91,18 +100,22 @@ static enum sb_code fail_exists(const struct archive_sink *self, const char *nam
     return sb_fail(err, SB_EXISTS, "%s: is in the archive already (see %s)", name, self->advice);
 }
 
+static enum sb_code look_up(struct archive_sink *self, const char *name, size_t size,
+                            struct sb_entry *entry, struct sb_error *err)
+{
+    return self->writer ? sb_writer_lookup(self->writer, name, size, entry, err)
+                        : sb_archive_lookup(self->existing, name, size, entry, err);
+}
+
 /* Does the archive hold the target of a hard link, with the bytes that it has as `old`? */
 static bool is_same_link(struct archive_sink *self, const char *target, const struct sb_entry *old)
 {
     struct sb_entry entry;
     struct sb_error ignored;
-    size_t size = strlen(target);
-    enum sb_code code = self->writer
-                            ? sb_writer_lookup(self->writer, target, size, &entry, &ignored)
-                            : sb_archive_lookup(self->existing, target, size, &entry, &ignored);
 
-    return !code && (entry.has & old->has & SB_HAS_CRC) && entry.size == old->size &&
-           entry.crc32c == old->crc32c;
+    return !look_up(self, target, strlen(target), &entry, &ignored) &&
+           !sb_rowset_has(&self->changing, entry.row) && (entry.has & old->has & SB_HAS_CRC) &&
+           entry.size == old->size && entry.crc32c == old->crc32c;
 }
 
 /*
@@ -148,7 +161,7 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_member 
     item->replaces = own || self->meeting == SB_MEET_REPLACE;
     item->old_size = old->size;
     if (!own && self->meeting == SB_MEET_UPDATE)
-        update(self, &member->entry, old, item);
+        update(self, member, old, item);
     if (item->replaces)
         return SB_OK;
     if (self->meeting == SB_MEET_ERROR || self->meeting == SB_MEET_END)
@@ -173,7 +186,7 @@ static enum sb_code meet_moved(struct archive_sink *self, const struct sb_member
     item->old_row = old.row;
     item->old_size = old.size;
     item->old_crc = old.crc32c;
-    item->mark |= NEW_ROW;
+    item->mark |= NEW_ROW | MOVED;
     return SB_OK;
 }
 
@@ -182,7 +195,7 @@ static enum sb_code meet_existing(struct archive_sink *self, const struct sb_mem
                                   struct sb_item *item, struct sb_error *err)
 {
     const struct sb_entry *entry = &member->entry;
-    struct sb_entry old;
+    struct sb_entry old, known = *entry;
     bool again = false;
     enum sb_code code = sb_holdings_meet(&self->holdings, entry, &old, err);
 
@@ -191,7 +204,9 @@ static enum sb_code meet_existing(struct archive_sink *self, const struct sb_mem
         return err->code;
     if (code)
         return code == SB_NOENT ? meet_moved(self, member, item, err) : code;
-    item->change = sb_change_between(entry, &old);
+    if (member->hard_link)
+        known.size = -1;
+    item->change = sb_change_between(&known, &old);
     /* What the archive holds is not what an earlier member of this name makes of it. */
     if (again) {
         item->replaces = true;
@@ -212,8 +227,21 @@ static void report_change(const struct archive_sink *self, const struct sb_entry
     sb_change_report(&self->changes, entry, item->change | (bytes ? SB_CHANGE_BYTES : 0));
 }
 
-static void count_dry(struct archive_sink *self, const struct sb_entry *entry,
-                      const struct sb_item *item)
+/* Of a file that the archive has: its hard links will have other bytes, too. */
+static enum sb_code note_changing(struct archive_sink *self, const struct sb_entry *entry,
+                                  const struct sb_item *item, struct sb_error *err)
+{
+    struct sb_entry old;
+    struct sb_error ignored;
+
+    if (!item->replaces || item->mark & SAME_BYTES ||
+        look_up(self, entry->path, entry->path_size, &old, &ignored))
+        return SB_OK;
+    return sb_rowset_add(&self->changing, old.row, err);
+}
+
+static enum sb_code count_dry(struct archive_sink *self, const struct sb_entry *entry,
+                              const struct sb_item *item, struct sb_error *err)
 {
     struct sb_sink_counts *counts = &self->sink.counts;
 
@@ -226,6 +254,7 @@ static void count_dry(struct archive_sink *self, const struct sb_entry *entry,
         counts->files++;
         sb_count_up(&counts->bytes, entry->size > 0 ? entry->size : 0);
     }
+    return note_changing(self, entry, item, err);
 }
 
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
@@ -238,7 +267,7 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
     item->change = SB_CHANGE_NEW;
     code = self->appends ? meet_existing(self, member, item, err) : SB_OK;
     if (!code && self->dry_run && !item->compares)
-        count_dry(self, entry, item);
+        code = count_dry(self, entry, item, err);
     return code;
 }
 
@@ -290,7 +319,7 @@ static enum sb_code compare(const struct archive_sink *self, struct sb_batch *ba
     if (code)
         return code == SB_END ? SB_OK : code;
     if (item->summed_size != item->old_size || item->sum != item->old_crc)
-        return item->replaces || item->old_row ? SB_OK : refuse(self, batch, item, err);
+        return item->replaces || item->mark & MOVED ? SB_OK : refuse(self, batch, item, err);
     item->mark |= SAME_BYTES;
     item->state = SB_ITEM_STORED;
     return SB_OK;
@@ -545,7 +574,7 @@ static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *i
         self->sink.counts.left++;
         return SB_OK;
     }
-    if (item->old_row)
+    if (item->mark & MOVED)
         code = sb_unmet_moved(self->unmet, item->old_row, &old, err);
     else
         code = sb_writer_lookup(self->writer, entry.path, entry.path_size, &old, err);
@@ -584,8 +613,22 @@ static enum sb_code add_part(struct archive_sink *self, struct sb_item *item, st
     return add_file(self, item, err);
 }
 
+/* A hard link of a name that the archive has: has it the bytes of its target already? */
+static void compare_link(struct archive_sink *self, struct sb_item *item)
+{
+    const struct sb_member *member = &item->member;
+    struct sb_entry old;
+    struct sb_error ignored;
+
+    if (member->hard_link && item->compares &&
+        !look_up(self, member->entry.path, member->entry.path_size, &old, &ignored) &&
+        is_same_link(self, member->hard_link, &old))
+        item->mark |= SAME_BYTES;
+}
+
 static enum sb_code add_item(struct archive_sink *self, struct sb_item *item, struct sb_error *err)
 {
+    compare_link(self, item);
     if (item->member.entry.type == SB_DIR) {
         self->sink.counts.dirs++;
         report_change(self, &item->member.entry, item);
@@ -610,17 +653,22 @@ static void take_counts(struct archive_sink *self)
 }
 
 /* Of a dry run only what had to be compared comes here. */
-static void drain_dry(struct archive_sink *self, const struct sb_batch *batch)
+static enum sb_code drain_dry(struct archive_sink *self, struct sb_batch *batch,
+                              struct sb_error *err)
 {
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct sb_item *item = &batch->items[i];
+    enum sb_code code = SB_OK;
 
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+
+        compare_link(self, item);
         if (item->state == SB_ITEM_FAILED || (item->mark & (SAME_BYTES | NEW_ROW)) == SAME_BYTES)
             continue;
         sb_report(self->notify, SB_NOTE, "would-store", item->member.entry.path,
                   "would be replaced");
-        count_dry(self, &item->member.entry, item);
+        code = count_dry(self, &item->member.entry, item, err);
     }
+    return code;
 }
 
 static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
@@ -628,10 +676,8 @@ static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct s
     struct archive_sink *self = self_of(sink);
     enum sb_code code = SB_OK;
 
-    if (self->dry_run) {
-        drain_dry(self, batch);
-        return SB_OK;
-    }
+    if (self->dry_run)
+        return drain_dry(self, batch, err);
     for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
         code = add_item(self, &batch->items[i], err);
         if (code == SB_OK)
@@ -660,6 +706,7 @@ static void free_sink(struct sb_sink *sink)
     sb_writer_free(self->writer);
     sb_archive_free(self->existing);
     sb_holdings_release(&self->holdings);
+    sb_rowset_release(&self->changing);
     free(self);
 }
 

@@ -62,16 +62,6 @@ static void count_left(struct sb_tree_sink *sink, const struct sb_entry *entry, 
     sb_change_report(&sink->options.changes, entry, change);
 }
 
-static enum sb_code take_root(struct sb_tree_sink *sink, const struct sb_entry *entry,
-                              struct sb_error *err)
-{
-    enum sb_code code = SB_OK;
-
-    if (sink->options.root && (sink->target.made || sink->options.existing == SB_EXISTING_UPDATE))
-        code = sb_tree_dirs_add(sink->dirs, entry, false, sink->target.made, err);
-    return code ? code : SB_END;
-}
-
 /* What came before */
 
 static enum sb_code state_of(const struct sb_tree_sink *sink, const char *name, size_t size,
@@ -108,19 +98,16 @@ static enum sb_code note_failure(struct sb_tree_sink *sink, const struct sb_entr
     return sb_tree_names_set(sink->names, entry->path, entry->path_size, SB_NAME_FAILED, err);
 }
 
-/* What of a directory that is there would change. */
-static void look_at_attributes(struct sb_tree_sink *sink, const struct sb_entry *entry,
-                               const struct stat *st)
+/* What of a directory that is there is to change. */
+static unsigned change_of_attributes(const struct sb_tree_sink *sink, const struct sb_entry *entry,
+                                     const struct stat *st)
 {
     struct sb_attributes attributes;
-    unsigned change;
 
     if (sink->options.existing != SB_EXISTING_UPDATE)
-        return;
+        return 0;
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
-    change = sb_tree_attributes_differ(st, entry, &attributes);
-    if (change)
-        sb_change_report(&sink->options.changes, entry, change);
+    return sb_tree_attributes_differ(st, entry, &attributes);
 }
 
 static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb_entry *entry,
@@ -128,6 +115,7 @@ static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb
 {
     const char *component;
     bool missing = true;
+    unsigned change;
     enum sb_code code = SB_NOENT;
     struct stat st;
     int dir_fd;
@@ -142,7 +130,9 @@ static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb
     if (code && code != SB_NOENT)
         return sb_tree_report_write_failure(sink, entry->path, err) ? err->code : SB_END;
     if (!missing) {
-        look_at_attributes(sink, entry, &st);
+        change = change_of_attributes(sink, entry, &st);
+        if (change)
+            sb_change_report(&sink->options.changes, entry, change);
         return SB_END;
     }
     sink->base.counts.dirs++;
@@ -186,6 +176,24 @@ static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_memb
 }
 
 /* In the order of the members */
+
+static enum sb_code take_root(struct sb_tree_sink *sink, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    bool updates = sink->options.existing == SB_EXISTING_UPDATE, made = sink->target.made;
+    unsigned change = made ? SB_CHANGE_NEW : 0;
+    struct stat st;
+
+    if (!sink->options.root || !(made || updates))
+        return SB_END;
+    if (!made && sink->target.fd >= 0 && fstat(sink->target.fd, &st) == 0)
+        change = change_of_attributes(sink, entry, &st);
+    if (!sink->options.dry_run)
+        return sb_tree_dirs_add(sink->dirs, entry, false, change, err) ? err->code : SB_END;
+    if (change && !made)
+        sb_change_report(&sink->options.changes, entry, change);
+    return SB_END;
+}
 
 static enum sb_code claim_name(struct sb_tree_sink *sink, const struct sb_member *member,
                                struct sb_item *item, struct sb_error *err)
@@ -268,7 +276,7 @@ static enum sb_code look(struct sb_sink *base, struct sb_batch *batch, struct sb
         } else if (decision == SB_LEAVE) {
             item->mark |= SB_TREE_LEFT;
             item->state = SB_ITEM_STORED;
-        } else if (decision == SB_WRITE_REPLACE) {
+        } else if (decision == SB_WRITE_REPLACE || sink->options.existing == SB_EXISTING_UPDATE) {
             item->mark |= SB_TREE_REPLACES;
         }
     }

@@ -15,7 +15,7 @@ struct sb_tree_dirs {
     sqlite3_stmt *rows; /* NULL: at the beginning */
 };
 
-enum { NAME = 1, RANK, HAS, MODE, UID, GID, MTIME, MADE };
+enum { NAME = 1, RANK, HAS, MODE, UID, GID, MTIME, CHANGE };
 
 enum sb_code sb_tree_dirs_new(struct sb_tree_dirs **out, struct sqlite3 *db, struct sb_error *err)
 {
@@ -29,7 +29,7 @@ enum sb_code sb_tree_dirs_new(struct sb_tree_dirs **out, struct sqlite3 *db, str
     code =
         sb_database_run(db,
                         "CREATE TABLE dirs (name BLOB PRIMARY KEY, rank INTEGER, has INTEGER, "
-                        "mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER, made INTEGER) "
+                        "mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER, change INTEGER) "
                         "WITHOUT ROWID",
                         err);
     if (!code)
@@ -59,7 +59,7 @@ static int64_t rank_of(const struct sb_entry *entry, bool closed)
 }
 
 enum sb_code sb_tree_dirs_add(struct sb_tree_dirs *dirs, const struct sb_entry *entry, bool closed,
-                              bool made, struct sb_error *err)
+                              unsigned change, struct sb_error *err)
 {
     sqlite3_stmt *add = dirs->add;
 
@@ -70,7 +70,7 @@ enum sb_code sb_tree_dirs_add(struct sb_tree_dirs *dirs, const struct sb_entry *
     sqlite3_bind_int64(add, UID, entry->uid);
     sqlite3_bind_int64(add, GID, entry->gid);
     sqlite3_bind_int64(add, MTIME, entry->mtime_ns);
-    sqlite3_bind_int(add, MADE, made);
+    sqlite3_bind_int64(add, CHANGE, change);
     return sb_database_step(add, err);
 }
 
@@ -88,7 +88,7 @@ static struct sb_entry entry_of(sqlite3_stmt *row)
         .uid = sqlite3_column_int64(row, UID - 1),
         .gid = sqlite3_column_int64(row, GID - 1),
         .mtime_ns = sqlite3_column_int64(row, MTIME - 1),
-        .row = sqlite3_column_int64(row, MADE - 1),
+        .row = sqlite3_column_int64(row, CHANGE - 1),
     };
 }
 

@@ -34,6 +34,18 @@ void sb_tree_report_written(const struct sb_tree_sink *sink, const struct sb_ent
         sink->options.written(sink->options.context, entry->path, entry->path_size);
 }
 
+/* How a directory that is there differs from what it is to be; where it cannot be looked at, in
+ * all. */
+static unsigned change_of(int dir_fd, const char *component, const struct sb_entry *entry,
+                          const struct sb_attributes *attributes)
+{
+    struct stat st;
+
+    if (fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW))
+        return SB_CHANGE_VALUES;
+    return sb_tree_attributes_differ(&st, entry, attributes);
+}
+
 /* On any thread. */
 static enum sb_code make_directory(void *context, struct sb_walk *walk,
                                    const struct sb_entry *entry, unsigned *change,
@@ -52,6 +64,8 @@ static enum sb_code make_directory(void *context, struct sb_walk *walk,
     if (!code)
         code = sb_target_make_directory(dir_fd, component, &attributes, &made, err);
     *change = made ? SB_CHANGE_NEW : 0;
+    if (!code && !made && sink->options.existing == SB_EXISTING_UPDATE)
+        *change = change_of(dir_fd, component, entry, &attributes);
     return code;
 }
 
@@ -74,7 +88,7 @@ static enum sb_code note_directory(void *context, const struct sb_entry *entry, 
         return SB_OK;
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     closed = attributes.mode_known && !(attributes.mode & OWNER_MAY_SEARCH);
-    return sb_tree_dirs_add(sink->dirs, entry, closed, made, err);
+    return sb_tree_dirs_add(sink->dirs, entry, closed, change, err);
 }
 
 static enum sb_code next_of_wave(void *context, struct sb_entry *entry, struct sb_error *err)
@@ -132,24 +146,21 @@ static enum sb_code finish_directory(void *context, struct sb_walk *walk,
                                      struct sb_error *err)
 {
     const struct sb_tree_sink *sink = context;
-    bool updates = sink->options.existing == SB_EXISTING_UPDATE;
     struct sb_attributes attributes;
     const char *component = ".";
     int dir_fd = sink->target.fd;
     enum sb_code code = SB_OK;
-    struct stat st;
 
+    *change = (unsigned)entry->row;
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     if (entry->path_size > 0)
         code = sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
                                  &component, err);
     if (code)
         return code;
-    if (updates && fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        *change = sb_tree_attributes_differ(&st, entry, &attributes);
-        if (*change == 0)
-            return SB_OK;
-    }
+    if (sink->options.existing == SB_EXISTING_UPDATE &&
+        change_of(dir_fd, component, entry, &attributes) == 0)
+        return SB_OK;
     return sb_target_finish_directory(dir_fd, component, &attributes, err);
 }
 
@@ -158,7 +169,7 @@ static enum sb_code report_finished(void *context, const struct sb_entry *entry,
 {
     const struct sb_tree_sink *sink = context;
 
-    if (!code && change && !entry->row)
+    if (!code && change && !(change & SB_CHANGE_NEW))
         sb_change_report(&sink->options.changes, entry, change);
     if (!code)
         return SB_OK;

@@ -99,6 +99,12 @@ static enum sb_code try_newcomer(const struct making *making, int dir_fd, const 
     return sb_newcomer_open(newcomer, dir_fd, component, attributes, replace, kept_mode, err);
 }
 
+/* While a tree is brought up to date others use it: no file has its own name before it is whole. */
+static bool is_hidden(enum sb_existing existing, const struct making *making)
+{
+    return existing == SB_EXISTING_UPDATE && !making->link_target && !making->from;
+}
+
 /*
  * Makes the newcomer for an item as `existing` says. SB_TREE_LEFT is set when nothing is to be
  * written.
@@ -120,10 +126,16 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
         item->change = SB_CHANGE_NEW;
     code = find_place(job, walk, entry, &dir_fd, &component, err);
     for (int tries = 0; !code && tries < 2; tries++) {
-        code = try_newcomer(making, dir_fd, component, attributes, decision == SB_WRITE_REPLACE,
-                            sb_walk_note(walk), newcomer, err);
-        if (code != SB_EXISTS)
-            return code;
+        bool hidden = is_hidden(existing, making);
+
+        if (!hidden || tries > 0 || decision == SB_WRITE_REPLACE) {
+            bool replace = hidden || decision == SB_WRITE_REPLACE;
+
+            code = try_newcomer(making, dir_fd, component, attributes, replace, sb_walk_note(walk),
+                                newcomer, err);
+            if (code != SB_EXISTS)
+                return code;
+        }
         code = decide_at(job, dir_fd, component, entry, making->link_target, existing, &decision,
                          &item->change, err);
         if (!code && decision == SB_LEAVE) {

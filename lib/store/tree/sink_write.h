@@ -20,7 +20,7 @@ enum {
     SB_TREE_OURS = 1 << 1,     /* one before it had its name: what this run wrote is replaced */
     SB_TREE_LINKABLE = 1 << 2, /* a hard link to a name that came before */
     SB_TREE_LEFT = 1 << 3,     /* stored, but what was there stays */
-    SB_TREE_REPLACES = 1 << 4, /* what is there was looked at, and is to be replaced */
+    SB_TREE_REPLACES = 1 << 4, /* what is there was looked at: through a temporary name */
 };
 
 /* What all items of a run have in common; read-only while workers run. */

@@ -216,13 +216,21 @@ static void note_removed(struct syncing *syncing, const struct sb_entry *entry)
     sb_count_up(&syncing->counts.removed_bytes, entry->size);
 }
 
+/* That its directory changes by this is no news: it is still compared by the time it had. */
+static void keep_time(int dir_fd, const struct stat *before)
+{
+    const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, before->st_mtim};
+
+    (void)utimensat(dir_fd, ".", times, 0);
+}
+
 /* A directory that holds what the filter leaves alone, or came meanwhile, stays. */
 static enum sb_code remove_one(struct syncing *syncing, struct sb_walk *walk,
-                               struct sb_entry *entry, struct sb_error *err)
+                               struct sb_entry *entry, bool first, struct sb_error *err)
 {
-    bool is_dir = entry->type == SB_DIR;
+    bool is_dir = entry->type == SB_DIR, keeps;
     const char *component;
-    struct stat st;
+    struct stat st, parent;
     int dir_fd;
 
     if (sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
@@ -231,11 +239,14 @@ static enum sb_code remove_one(struct syncing *syncing, struct sb_walk *walk,
     if (fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW) || S_ISDIR(st.st_mode) != is_dir)
         return SB_OK;
     entry->size = S_ISREG(st.st_mode) ? st.st_size : 0;
+    keeps = first && fstat(dir_fd, &parent) == 0;
     if (syncing->options->dry_run || unlinkat(dir_fd, component, is_dir ? AT_REMOVEDIR : 0) == 0)
         note_removed(syncing, entry);
     else if (errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST)
         sb_report(syncing->options->notify, SB_PROBLEM, "remove", entry->path,
                   "cannot be removed: %s", strerror(errno));
+    if (keeps && !syncing->options->dry_run)
+        keep_time(dir_fd, &parent);
     return SB_OK;
 }
 
@@ -272,7 +283,7 @@ static enum sb_code remove_going(struct syncing *syncing, bool first, struct sb_
 
         code = still_goes(syncing, &entry, &goes, err);
         if (!code && goes)
-            code = remove_one(syncing, &walk, &entry, err);
+            code = remove_one(syncing, &walk, &entry, first, err);
         if (!code)
             code = sb_heed_interrupt(err);
     }
