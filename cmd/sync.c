@@ -108,24 +108,48 @@ struct syncing {
     int64_t added, changed, removed;
 };
 
-/* ARCHIVE:PATH, unless something is called so as a whole. */
-static enum sb_code parse_side(struct side *side, const char *typed, struct sb_error *err)
+static bool leads_up(const char *path)
+{
+    for (size_t size; *path; path += size + (path[size] == '/')) {
+        size = strcspn(path, "/");
+        if (size == 2 && memcmp(path, "..", size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum sb_code set_within(struct side *side, const char *path, struct sb_error *err)
 {
     bool stripped;
+
+    if (leads_up(path))
+        return sb_fail(err, SB_INVALID, "%s: '..' leads out of the directory", side->typed);
+    return sb_name_normalize(path, &side->within, &stripped) ? sb_fail_memory(err) : SB_OK;
+}
+
+/* ARCHIVE:PATH, unless something is called so as a whole. What is missing is told by its suffix. */
+static enum sb_code parse_side(struct side *side, const char *typed, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    bool found;
 
     side->typed = typed;
     side->path = strdup(typed);
     if (!side->path)
         return sb_fail_memory(err);
-    side->exists = stat(typed, &side->st) == 0;
-    for (char *at = strchr(side->path, ':'); at && !side->exists; at = strchr(at + 1, ':')) {
+    found = side->exists = stat(typed, &side->st) == 0;
+    for (char *at = strchr(side->path, ':'); at && !found; at = strchr(at + 1, ':')) {
         *at = '\0';
         side->exists = stat(side->path, &side->st) == 0 && !S_ISDIR(side->st.st_mode);
-        if (side->exists && sb_name_normalize(at + 1, &side->within, &stripped))
-            return sb_fail_memory(err);
-        if (!side->exists)
+        found = side->exists ||
+                sb_container_takes(sb_container_by_suffix(side->path).kind) & SB_TO_INDEX;
+        if (found)
+            code = set_within(side, at + 1, err);
+        else
             *at = ':';
     }
+    if (code)
+        return code;
     side->is_directory = side->exists && S_ISDIR(side->st.st_mode);
     return SB_OK;
 }

@@ -55,10 +55,10 @@ struct sb_item {
     /* For the sink: what it decided when it accepted the item, and where it put it. */
     bool replaces;
     int64_t old_size;
+    int64_t old_row; /* of the archive; 0: none */
     uint32_t old_crc;
     unsigned mark;
     unsigned change; /* bits of change.h */
-    int64_t old_row; /* of the file of the archive that it is compared with or replaces; 0: none */
     bool bare;       /* its bytes need not be read: it is taken as SB_ITEM_BARE */
     bool compares;   /* its bytes decide what is done: they are read in a dry run too */
 

@@ -332,6 +332,125 @@ equal() {
     [[ $(cat out/a/1) == one ]]
 }
 
+@test "a PATH that is missing, that is a file, or that leads up, is an error, and nothing changes" {
+    sb sync t a.barecat
+    sb sync t b.barecat
+    sb sync a.barecat out/
+    tar cf a.tar -C t .
+    before=$(md5sum b.barecat*)
+    for container in a.barecat a.tar; do
+        for path in nope a/1 ../a a/../c; do
+            for target in out b.barecat fresh.barecat fresh/; do
+                run_fail 2 sb sync --delete --force "$container:$path" "$target"
+            done
+        done
+    done
+    stderr_is "shardbox sync: a.tar:a/../c: '..' leads out of the directory"
+    run_fail 2 sb sync --delete a.barecat:a/1 out
+    stderr_is 'shardbox sync: a.barecat: its a/1 is a file, and no directory'
+    run_fail 2 sb sync a.barecat:nope out
+    stderr_is 'shardbox sync: a.barecat: has no directory nope'
+    run_fail 2 sb sync a.tar:nope b.barecat
+    stderr_is 'shardbox sync: a.tar: has no directory nope, or nothing in it'
+    for path in .. a/1 a/1/x; do
+        for source in t/c a.tar:c a.barecat:c; do
+            run_fail 2 sb sync --delete "$source" "b.barecat:$path"
+        done
+    done
+    [[ $(md5sum b.barecat*) == "$before" && ! -e fresh && ! -e fresh.barecat ]]
+    run_ok rsync -ain --delete t/ out/
+    output_is ''
+}
+
+@test "a colon: a file that is called so, or a directory in an archive, also in a new one" {
+    sb sync t a:b.barecat
+    [[ -e a:b.barecat ]]
+    run_ok sb sync a:b.barecat:c out/
+    [[ $(ls -A out) == n ]]
+    run_ok sb sync t/c new.barecat:x/y
+    [[ $(sb find --type=f new.barecat) == x/y/n ]]
+    run_ok sb sync -n --delete t/c new.barecat:/x//y/
+    output_is ''
+}
+
+@test "a dry run prints what the run then prints, also of directories, and what it leaves" {
+    sb sync t a.barecat
+    sb sync a.barecat out/
+    touch out/a/b/mine out/a/b/keep out/c
+    mkdir -p out/a/1-is-new/keep out/gone/x
+    rm -r out/a/1 out/c/n
+    mkdir -p out/a/1 out/c/n/keep
+    touch out/a/1/x out/a/1-is-new/keep/keep
+    for rules in --exclude=keep --exclude=nothing; do
+        sb sync -n --delete "$rules" a.barecat out >planned 2>/dev/null || true
+        sb sync -i --delete "$rules" a.barecat out >done 2>errors || true
+        [[ $(sort planned) == "$(sort done)" ]] || fail "$(diff <(sort planned) <(sort done))"
+    done
+    run_ok sb diff -C out a.barecat
+}
+
+@test "what stands in the way of two files goes before either is written" {
+    mkdir -p t/x t/x.y
+    touch t/x/1 t/x.y/1
+    sb sync t a.barecat
+    sb sync a.barecat out/
+    rm -r t/x t/x.y
+    echo file >t/x
+    echo file >t/x.y
+    sb sync --delete t a.barecat
+    run_fail 1 sb sync a.barecat out
+    [[ -e out/x/1 && -e out/x.y/1 ]]
+    run_ok sb sync --delete a.barecat out
+    [[ -f out/x && -f out/x.y ]]
+}
+
+@test "an empty directory that a container has as a file becomes one" {
+    mkdir t/d
+    sb sync t a.barecat
+    rmdir t/d
+    echo file >t/d
+    tar cf a.tar -C t .
+    sb pack b.barecat -C t .
+    for container in a.tar b.barecat; do
+        rm -f c.barecat*
+        cp a.barecat c.barecat
+        cp a.barecat-shard-00000 c.barecat-shard-00000
+        run_ok sb sync "$container" c.barecat
+        [[ $(sb cat c.barecat d) == file ]]
+        run_ok sb verify --strict c.barecat
+    done
+}
+
+@test "a hard link of a tar is stored again only if its bytes are others" {
+    ln t/a/1 t/a/z
+    tar cf a.tar -C t .
+    sb sync a.tar a.barecat
+    run_ok sb sync -n a.tar a.barecat
+    output_is ''
+    size=$(stat -c %s a.barecat-shard-00000)
+    run_ok sb sync -i --delete a.tar a.barecat
+    output_is ''
+    [[ $(stat -c %s a.barecat-shard-00000) == "$size" ]]
+    echo other >t/a/1
+    tar cf a.tar -C t .
+    run_ok sb sync -n a.tar a.barecat
+    planned=$output
+    run_ok sb sync -i a.tar a.barecat
+    output_is "$planned"
+    [[ $(sb cat a.barecat a/1 a/z) == $'other\nother' ]]
+    equal
+}
+
+@test "no file of a tree has its own name before it is whole" {
+    seq 100000 >t/large
+    sb sync t a.barecat
+    run_ok strace -f -o calls -e trace=openat "$SHARDBOX" sync a.barecat out/
+    run ! grep -E '"(large|n|1|2)", .*O_CREAT' calls
+    sb convert -q a.barecat a.tar
+    run_ok strace -f -o calls -e trace=openat "$SHARDBOX" sync a.tar other/
+    run ! grep -E '"(large|n|1|2)", .*O_CREAT' calls
+}
+
 @test "wrong uses" {
     sb sync t a.barecat
     mkdir other

@@ -231,8 +231,11 @@ enum sb_code sb_tally_each_dir(struct sb_tally *tally,
     enum sb_code code = sb_tally_save_all(tally, err);
 
     if (code == SB_OK)
-        code = sb_database_prepare(tally->db, &rows,
-                                   "SELECT DISTINCT key FROM temp.tally ORDER BY key", err);
+        code = sb_database_prepare(
+            tally->db, &rows, "SELECT DISTINCT key FROM temp.tally WHERE said & ?1 ORDER BY key",
+            err);
+    if (code == SB_OK)
+        sqlite3_bind_int(rows, 1, HELD);
     while (sb_database_row(rows, &code, err)) {
         const char *key = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);

@@ -38,8 +38,9 @@ enum sb_code sb_tally_drop_dir(struct sb_tally *tally, const char *path, size_t 
                                struct sb_error *err) SB_CHECKED;
 
 /*
- * Calls `each` for every directory so far, each once; "" is the root. `each` may not call the
- * tally; a code from it other than SB_OK is the result.
+ * Calls `each` for every directory that something was added to or that was passed to sb_tally_dir,
+ * and those above it, each once; "" is the root. `each` may not call the tally; a code from it
+ * other than SB_OK is the result.
  */
 enum sb_code sb_tally_each_dir(struct sb_tally *tally,
                                enum sb_code (*each)(void *context, const char *path, size_t size,

@@ -95,7 +95,8 @@ static enum sb_code drop_in_way(struct sb_holdings *holdings, const struct sb_en
     bool full = false, clears = false;
     enum sb_code code = SB_OK;
 
-    *gone = holdings->makes_way;
+    *gone = holdings->makes_way &&
+            (!holdings->unmet || sb_unmet_concerns(holdings->unmet, old->path, old->path_size));
     if (*gone && old->type == SB_DIR)
         code = has_below(holdings, old, &full, err);
     if (!code && full && holdings->unmet)

@@ -38,7 +38,7 @@ struct archive_sink {
     const struct sb_notify *notify;
     struct sb_writer *writer;    /* NULL in a dry run */
     struct sb_archive *existing; /* dry run of an append: what names are looked up in */
-    struct sb_rowset changing;   /* of it: those whose bytes would be others */
+    struct sb_rowset changing;   /* with unmet: rows of the archive whose bytes become others */
 
     struct sb_holdings holdings;
 
@@ -113,7 +113,7 @@ static bool is_same_link(struct archive_sink *self, const char *target, const st
     struct sb_entry entry;
     struct sb_error ignored;
 
-    return !look_up(self, target, strlen(target), &entry, &ignored) &&
+    return !look_up(self, target, strlen(target), &entry, &ignored) && !self->changing.partial &&
            !sb_rowset_has(&self->changing, entry.row) && (entry.has & old->has & SB_HAS_CRC) &&
            entry.size == old->size && entry.crc32c == old->crc32c;
 }
@@ -160,6 +160,7 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_member 
     item->mark |= own ? OVER_OWN : 0;
     item->replaces = own || self->meeting == SB_MEET_REPLACE;
     item->old_size = old->size;
+    item->old_row = own ? 0 : old->row;
     if (!own && self->meeting == SB_MEET_UPDATE)
         update(self, member, old, item);
     if (item->replaces)
@@ -211,6 +212,7 @@ static enum sb_code meet_existing(struct archive_sink *self, const struct sb_mem
     if (again) {
         item->replaces = true;
         item->old_size = old.size;
+        item->old_row = old.row;
         return SB_OK;
     }
     if (entry->type != SB_DIR)
@@ -227,17 +229,13 @@ static void report_change(const struct archive_sink *self, const struct sb_entry
     sb_change_report(&self->changes, entry, item->change | (bytes ? SB_CHANGE_BYTES : 0));
 }
 
-/* Of a file that the archive has: its hard links will have other bytes, too. */
-static enum sb_code note_changing(struct archive_sink *self, const struct sb_entry *entry,
-                                  const struct sb_item *item, struct sb_error *err)
+/* What the archive has of a file is not what its hard links will have. */
+static enum sb_code note_changing(struct archive_sink *self, const struct sb_item *item,
+                                  struct sb_error *err)
 {
-    struct sb_entry old;
-    struct sb_error ignored;
-
-    if (!item->replaces || item->mark & SAME_BYTES ||
-        look_up(self, entry->path, entry->path_size, &old, &ignored))
+    if (!self->unmet || !item->replaces || item->old_row == 0 || item->mark & SAME_BYTES)
         return SB_OK;
-    return sb_rowset_add(&self->changing, old.row, err);
+    return sb_rowset_add(&self->changing, item->old_row, err);
 }
 
 static enum sb_code count_dry(struct archive_sink *self, const struct sb_entry *entry,
@@ -254,7 +252,7 @@ static enum sb_code count_dry(struct archive_sink *self, const struct sb_entry *
         counts->files++;
         sb_count_up(&counts->bytes, entry->size > 0 ? entry->size : 0);
     }
-    return note_changing(self, entry, item, err);
+    return note_changing(self, item, err);
 }
 
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
@@ -553,6 +551,8 @@ static enum sb_code add_file(struct archive_sink *self, const struct sb_item *it
             .path = entry.path, .path_size = entry.path_size, .size = item->old_size};
         code = drop_replaced(self, item, &old, err);
     }
+    if (!code)
+        code = note_changing(self, item, err);
     if (code)
         return code;
     report_change(self, &entry, item);

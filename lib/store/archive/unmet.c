@@ -271,6 +271,12 @@ static enum sb_code open_names(struct sb_unmet *unmet, struct sb_cursor **cursor
     return code ? code : sb_cursor_open(cursor, unmet->archive, &query, err);
 }
 
+bool sb_unmet_concerns(const struct sb_unmet *unmet, const char *name, size_t size)
+{
+    return size > unmet->under_size &&
+           sb_name_within(name, size, unmet->options.under, unmet->under_size);
+}
+
 enum sb_code sb_unmet_may_clear(struct sb_unmet *unmet, const struct sb_entry *dir, bool *may,
                                 struct sb_error *err)
 {

@@ -59,6 +59,9 @@ bool sb_unmet_has_members(const struct sb_unmet *unmet);
 enum sb_code sb_unmet_protect(struct sb_unmet *unmet, const char *name, size_t size,
                               struct sb_error *err) SB_CHECKED;
 
+/* Is the name below the directory whose content alone may go? */
+bool sb_unmet_concerns(const struct sb_unmet *unmet, const char *name, size_t size);
+
 /* May all below this directory of the archive go? */
 enum sb_code sb_unmet_may_clear(struct sb_unmet *unmet, const struct sb_entry *dir, bool *may,
                                 struct sb_error *err) SB_CHECKED;

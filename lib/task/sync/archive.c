@@ -5,6 +5,7 @@
 #include "store/sinks.h"
 #include "task/pack/members.h"
 #include "task/sync/sync.h"
+#include "task/sync/within.h"
 #include "task/transfer/transfer.h"
 
 #include <stdlib.h>
@@ -174,6 +175,38 @@ static enum sb_code foresee(struct syncing *syncing, struct sb_error *err)
     return syncing->is_tree ? foresee_tree(syncing, err) : foresee_container(syncing, err);
 }
 
+/* Both are directories, where that can be known at the beginning. */
+static enum sb_code check_within(struct syncing *syncing, struct sb_error *err)
+{
+    struct sb_archive *from = sb_store_archive(syncing->from->store), *target = NULL;
+    enum sb_code code = SB_OK;
+
+    if (from)
+        code = sb_sync_check_within(from, sb_store_name(syncing->from->store),
+                                    syncing->from->within, false, err);
+    if (code || !syncing->exists || !*syncing->within)
+        return code;
+    code = sb_archive_open(&target, syncing->archive, err);
+    if (!code)
+        code = sb_sync_check_within(target, syncing->archive, syncing->within, true, err);
+    sb_archive_free(target);
+    return code;
+}
+
+/* Of a container that is read in sequence it is known at the end. */
+static enum sb_code check_members(const struct syncing *syncing, struct sb_error *err)
+{
+    const struct sb_sink_counts *counts = &syncing->sink->counts;
+    const char *within = syncing->from->within;
+    bool came =
+        syncing->unmet ? sb_unmet_has_members(syncing->unmet) : counts->files + counts->dirs > 0;
+
+    if (came || !*within || sb_store_archive(syncing->from->store))
+        return SB_OK;
+    return sb_fail(err, SB_NOENT, "%s: has no directory %s, or nothing in it",
+                   sb_store_name(syncing->from->store), within);
+}
+
 static enum sb_code open_container(struct syncing *syncing, struct sb_error *err)
 {
     char *paths[] = {(char *)syncing->from->within};
@@ -295,13 +328,17 @@ enum sb_code sb_sync_to_archive(const struct sb_sync_source *source, const char 
     syncing.notify = (struct sb_notify){.call = pass_event, .context = &syncing};
     syncing.exists = sb_archive_looks_like(archive) || access(archive, F_OK) == 0;
     syncing.is_tree = sb_store_can(source->store, SB_CAN_WALK);
-    code = open_sink(&syncing, err);
+    code = check_within(&syncing, err);
+    if (!code)
+        code = open_sink(&syncing, err);
     if (!code)
         code = foresee(&syncing, err);
     if (!code)
         code = syncing.is_tree ? open_tree(&syncing, err) : open_container(&syncing, err);
     if (!code)
         code = transfer(&syncing, err);
+    if (!code)
+        code = check_members(&syncing, err);
     if (!code)
         code = remove_unmet(&syncing, counts, err);
     /* A night without changes writes nothing. */

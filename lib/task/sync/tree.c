@@ -13,8 +13,10 @@
 #include "store/sinks.h"
 #include "store/tree/walk.h"
 #include "task/sync/sync.h"
+#include "task/sync/within.h"
 #include "task/transfer/transfer.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -48,11 +50,11 @@ struct syncing {
     struct sb_buf name; /* in the container */
 
     struct sqlite3 *db;
-    struct sqlite3_stmt *add, *keep, *is_first;
+    struct sqlite3_stmt *add, *keep, *find;
     struct sb_notify notify;
     int fd; /* of the directory; -1: missing */
     struct batch batch;
-    struct sb_buf way; /* a directory that is in the way; removed with all below it */
+    bool has_ways; /* something is in the way: it goes first, with all below it */
     struct sb_sync_counts counts;
 };
 
@@ -80,12 +82,40 @@ static enum sb_code add_going(struct syncing *syncing, const char *name, const s
     return sb_database_step(syncing->add, err);
 }
 
-/* It holds something, which nobody has allowed to go. */
-static enum sb_code keep_way(struct syncing *syncing, struct sb_error *err)
+static enum sb_code keep(struct syncing *syncing, const char *name, size_t size,
+                         struct sb_error *err)
 {
-    sqlite3_bind_blob64(syncing->keep, 1, syncing->way.data, syncing->way.size, SQLITE_STATIC);
-    sb_buf_clear(&syncing->way);
+    sqlite3_bind_blob64(syncing->keep, 1, name, size, SQLITE_STATIC);
     return sb_database_step(syncing->keep, err);
+}
+
+/* Does this name go; and before anything is written? */
+static enum sb_code find_going(struct syncing *syncing, const char *name, size_t size, bool *goes,
+                               bool *first, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    sqlite3_bind_blob64(syncing->find, 1, name, size, SQLITE_STATIC);
+    *goes = sb_database_row(syncing->find, &code, err);
+    *first = *goes && sqlite3_column_int(syncing->find, 0);
+    sqlite3_reset(syncing->find);
+    return code;
+}
+
+/* The size of the name, of this one or one above it, that goes first; 0: of none. */
+static enum sb_code find_way(struct syncing *syncing, const char *name, size_t size,
+                             size_t *way_size, struct sb_error *err)
+{
+    bool goes, first = false;
+    enum sb_code code = SB_OK;
+
+    for (*way_size = syncing->has_ways ? size : 0; !code && *way_size > 0;
+         *way_size = sb_parent_size(name, *way_size)) {
+        code = find_going(syncing, name, *way_size, &goes, &first, err);
+        if (first)
+            break;
+    }
+    return code;
 }
 
 /* Something of the tree: does the container have it, and as a directory if it is one here? */
@@ -93,24 +123,25 @@ static enum sb_code consider(struct syncing *syncing, const struct found *found,
                              struct sb_error *err)
 {
     const char *name = syncing->batch.names.data + found->at;
-    struct sb_buf *way = &syncing->way;
-    bool below_way = way->size > 0 && sb_name_within(name, found->size, way->data, way->size);
+    size_t way_size;
     struct sb_entry entry;
     enum sb_code code = look_up(syncing, name, found->size, &entry, err);
 
     if (code == SB_OK && (entry.type == SB_DIR) == found->is_dir)
         return SB_OK;
     if (code == SB_OK) {
-        sb_buf_clear(way);
-        if (found->is_dir && sb_buf_set(way, name, found->size))
-            return sb_fail_memory(err);
+        syncing->has_ways = true;
         return add_going(syncing, name, found, true, err);
     }
     if (code != SB_NOENT)
         return code;
+    code = find_way(syncing, name, found->size, &way_size, err);
+    if (code)
+        return code;
     if (syncing->options->remove)
-        return add_going(syncing, name, found, below_way, err);
-    return below_way ? keep_way(syncing, err) : SB_OK;
+        return add_going(syncing, name, found, way_size > 0, err);
+    /* It holds something, which nobody has allowed to go. */
+    return way_size > 0 ? keep(syncing, name, way_size, err) : SB_OK;
 }
 
 /* The names of a batch are looked up in one transaction; no lock is held while the tree is read. */
@@ -163,6 +194,66 @@ static enum sb_code walk_tree(struct syncing *syncing, struct sb_error *err)
     }
     sb_tree_free(tree);
     return code == SB_END ? consider_batch(syncing, err) : code;
+}
+
+/* Is there something in the directory that does not go? */
+static enum sb_code holds_more(struct syncing *syncing, struct sb_walk *walk, const char *name,
+                               size_t size, bool *more, struct sb_error *err)
+{
+    struct sb_buf below = {0};
+    const struct dirent *found;
+    const char *component;
+    enum sb_code code = SB_OK;
+    bool first;
+    DIR *dir = NULL;
+    int dir_fd, fd = -1;
+
+    *more = false;
+    if (sb_walk_to_parent(walk, name, size, SB_WALK_NO_MAKING, &dir_fd, &component, err))
+        return err->code == SB_NOMEM ? err->code : SB_OK;
+    fd = openat(dir_fd, component, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir && fd >= 0)
+        close(fd);
+    while (dir && !code && !*more && (found = readdir(dir)) != NULL) {
+        if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0)
+            continue;
+        if (sb_buf_set(&below, name, size) || sb_buf_add_char(&below, '/') ||
+            sb_buf_add_text(&below, found->d_name))
+            code = sb_fail_memory(err);
+        else
+            code = find_going(syncing, below.data, below.size, more, &first, err);
+        *more = !*more;
+    }
+    if (dir)
+        closedir(dir);
+    sb_buf_release(&below);
+    return code;
+}
+
+/* Directories that hold what the filter leaves alone stay; the deepest are looked at first. */
+static enum sb_code keep_holders(struct syncing *syncing, struct sb_error *err)
+{
+    struct sqlite3_stmt *rows = NULL;
+    struct sb_walk walk;
+    bool more;
+    enum sb_code code = SB_PREPARE(
+        syncing->db, err, {&rows, "SELECT name FROM going WHERE is_dir ORDER BY name DESC"});
+
+    sb_walk_init(&walk, syncing->fd);
+    while (sb_database_row(rows, &code, err)) {
+        const char *name = (const char *)sqlite3_column_text(rows, 0);
+        size_t size = (size_t)sqlite3_column_bytes(rows, 0);
+
+        code = holds_more(syncing, &walk, name, size, &more, err);
+        if (!code && more)
+            code = keep(syncing, name, size, err);
+        if (!code)
+            code = sb_heed_interrupt(err);
+    }
+    sqlite3_finalize(rows);
+    sb_walk_release(&walk);
+    return code;
 }
 
 static enum sb_code is_empty(struct syncing *syncing, bool *empty, struct sb_error *err)
@@ -296,16 +387,9 @@ static enum sb_code remove_going(struct syncing *syncing, bool first, struct sb_
 static bool is_freed(struct syncing *syncing, const char *name)
 {
     struct sb_error ignored;
-    enum sb_code code = SB_OK;
-    bool found = false;
+    size_t size;
 
-    for (size_t size = strlen(name); !found && !code && size > 0;
-         size = sb_parent_size(name, size)) {
-        sqlite3_bind_blob64(syncing->is_first, 1, name, size, SQLITE_STATIC);
-        found = sb_database_row(syncing->is_first, &code, &ignored);
-        sqlite3_reset(syncing->is_first);
-    }
-    return found;
+    return find_way(syncing, name, strlen(name), &size, &ignored) == SB_OK && size > 0;
 }
 
 /* What the sink reports; in a dry run it also meets what is only going to be removed. */
@@ -343,17 +427,22 @@ static enum sb_code plan(struct syncing *syncing, struct sb_error *err)
         code = err->code;
     }
     if (!code)
+        code = sb_sync_check_within(syncing->catalog, sb_store_name(syncing->from->store),
+                                    syncing->from->within, false, err);
+    if (!code)
         code = SB_TABLES(&syncing->db, syncing->directory, err,
                          "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, is_dir INTEGER,"
                          " first INTEGER) WITHOUT ROWID",
                          {&syncing->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
                          {&syncing->keep, "DELETE FROM going WHERE name = ?1"},
-                         {&syncing->is_first, "SELECT 1 FROM going WHERE name = ?1 AND first"});
+                         {&syncing->find, "SELECT first FROM going WHERE name = ?1"});
     syncing->fd = open(syncing->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (!code && syncing->fd < 0 && errno != ENOENT)
         code = sb_fail_errno(err, errno, "%s", syncing->directory);
     if (!code && syncing->fd >= 0)
         code = walk_tree(syncing, err);
+    if (!code && syncing->fd >= 0 && syncing->options->filter)
+        code = keep_holders(syncing, err);
     return code ? code : check_limits(syncing, err);
 }
 
@@ -438,12 +527,11 @@ static void close_all(struct syncing *syncing)
     sb_choice_free(syncing->choice);
     sqlite3_finalize(syncing->add);
     sqlite3_finalize(syncing->keep);
-    sqlite3_finalize(syncing->is_first);
+    sqlite3_finalize(syncing->find);
     sb_database_close(syncing->db);
     if (syncing->fd >= 0)
         close(syncing->fd);
     sb_buf_release(&syncing->name);
-    sb_buf_release(&syncing->way);
     sb_buf_release(&syncing->batch.names);
 }
 

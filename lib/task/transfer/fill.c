@@ -9,6 +9,7 @@ static void keep_choice(struct sb_item *item, const struct sb_item *choice)
     item->replaces = choice->replaces;
     item->old_size = choice->old_size;
     item->old_crc = choice->old_crc;
+    item->old_row = choice->old_row;
     item->mark = choice->mark;
     item->change = choice->change;
     item->old_row = choice->old_row;
