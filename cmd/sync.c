@@ -127,7 +127,7 @@ static enum sb_code set_within(struct side *side, const char *path, struct sb_er
     return sb_name_normalize(path, &side->within, &stripped) ? sb_fail_memory(err) : SB_OK;
 }
 
-/* ARCHIVE:PATH, unless something is called so as a whole. What is missing is told by its suffix. */
+/* ARCHIVE:PATH, unless something is called so as a whole. If nothing is, its suffix decides. */
 static enum sb_code parse_side(struct side *side, const char *typed, struct sb_error *err)
 {
     enum sb_code code = SB_OK;

@@ -15,10 +15,13 @@
 
 #include <stddef.h>
 
+struct sb_same_files;
+
 /*
  * archive/sink.c: an archive, new or added to. Nothing of it is visible before the commit. A hard
  * link becomes a file of its own, with the bytes that its target has at that moment; the commit
- * reports a link whose target is missing as SB_PROBLEM ("missing"). The counts are those of the
+ * reports a link whose target is missing as SB_PROBLEM ("missing"), also where the archive has a
+ * file of that name, unless the run stored it or found its bytes to be the target's. The counts are those of the
  * finished archive.
  */
 struct sb_archive_sink_options {
@@ -64,6 +67,10 @@ struct sb_archive_sink_options {
      * Read for each member.
      */
     const struct sb_progress *progress;
+
+    /* What the run found to be the same, which the caller keeps from one sink to the next; {NULL}
+     * at the beginning. NULL: it has one sink. */
+    struct sb_same_files **same;
 
     bool dry_run;
     const struct sb_notify *notify;

@@ -576,3 +576,83 @@ shard_count() {
     [[ $(paths) == $'3\nd/1\nd/2' ]]
     run_ok sb verify a.barecat
 }
+
+# restart ARCHIVE COPY: a copy to begin anew with.
+restart() {
+    rm -f "$2" "$2"-shard-*
+    cp "$1" "$2"
+    cp "$1-shard-00000" "$2-shard-00000"
+}
+
+# hard_links TAR NAME...: the first name is a file of YYYY, the others are hard links to it.
+hard_links() {
+    local tar=$1 first=$2
+    shift 2
+    mkdir -p links
+    echo YYYY >"links/$first"
+    for name in "$@"; do
+        ln -f "links/$first" "links/$name"
+    done
+    tar cf "$tar" -C links "$first" "$@"
+    rm -r links
+}
+
+@test "a hard link never gets the bytes that the archive has under the name of its target" {
+    echo XXXX >a
+    echo XXXX >b
+    sb pack start a b
+    hard_links two.tar a b
+    hard_links three.tar a b c
+    for how in --duplicates=error --duplicates=last; do
+        restart start x
+        run_fail 1 sb convert -n --append "$how" --include=b --exclude='*' two.tar x
+        run_fail 1 sb convert --append "$how" --include=b --exclude='*' two.tar x
+        stderr_has "b: "
+        [[ $(sb cat x b) == XXXX ]]
+    done
+    for how in --include=? --duplicates=first --exclude=a; do
+        restart start x
+        run_fail 1 sb convert -n --append "$how" three.tar x
+        stderr_has "c: hard link to 'a', which is not stored; left out"
+        run_fail 1 sb convert --append "$how" three.tar x
+        stderr_has "c: hard link to 'a', which is not stored; left out"
+        run_fail 1 sb cat x c
+        run_ok sb verify x
+    done
+    restart start x
+    run_fail 1 sb convert --append --duplicates=error three.tar x
+    stderr_has "a: is in the archive already"
+    stderr_has "b: is in the archive already"
+    run_ok sb convert --append --duplicates=last three.tar x
+    [[ $(sb cat x a b c) == $'YYYY\nYYYY\nYYYY' ]]
+    run_ok sb verify x
+}
+
+@test "a hard link to what the archive has already, with the same bytes, gets them" {
+    echo YYYY >a
+    sb pack start a
+    hard_links two.tar a b
+    for option in --threads=2 --checkpoint=1 --threads=1; do
+        restart start x
+        run_ok sb convert -q --append "$option" two.tar x
+        run_ok sb convert -q --append "$option" two.tar x
+        [[ $(sb cat x b) == YYYY ]]
+        run_ok sb verify x
+    done
+}
+
+@test "a hard link to nothing does not cost the file whose name it has" {
+    echo XXXX >b
+    sb pack x b
+    python3 - <<'PYTHON'
+import tarfile
+with tarfile.open("a.tar", "w") as tar:
+    member = tarfile.TarInfo("b")
+    member.type, member.linkname = tarfile.LNKTYPE, "gone"
+    tar.addfile(member)
+PYTHON
+    run_fail 1 sb convert -q --append --duplicates=last a.tar x
+    stderr_has "b: hard link to 'gone', which is not there; left out"
+    [[ $(sb cat x b) == XXXX ]]
+    run_ok sb verify --strict x
+}

@@ -16,15 +16,19 @@
 static enum sb_code prepare_copies(struct sb_writer *writer, struct sb_error *err)
 {
     enum sb_code code = sb_database_run(
-        writer->rows, "CREATE TEMP TABLE copies (row INTEGER PRIMARY KEY, target TEXT)", err);
+        writer->rows,
+        "CREATE TEMP TABLE copies (row INTEGER PRIMARY KEY, target TEXT, of_archive INTEGER);"
+        "CREATE TEMP TABLE lost (path TEXT PRIMARY KEY) WITHOUT ROWID",
+        err);
 
     return code ? code
                 : sb_database_prepare(writer->rows, &writer->add_copy,
-                                      "INSERT INTO temp.copies VALUES (?1, ?2)", err);
+                                      "INSERT INTO temp.copies VALUES (?1, ?2, ?3)", err);
 }
 
 enum sb_code sb_writer_add_copy(struct sb_writer *writer, const struct sb_entry *entry,
-                                const char *target, size_t target_size, struct sb_error *err)
+                                const char *target, size_t target_size, bool of_archive,
+                                struct sb_error *err)
 {
     struct sb_entry empty = *entry;
     enum sb_code code = writer->add_copy ? SB_OK : prepare_copies(writer, err);
@@ -39,6 +43,7 @@ enum sb_code sb_writer_add_copy(struct sb_writer *writer, const struct sb_entry 
         return code;
     sqlite3_bind_int64(writer->add_copy, 1, sqlite3_last_insert_rowid(writer->rows));
     sqlite3_bind_text(writer->add_copy, 2, target, (int)target_size, SQLITE_STATIC);
+    sqlite3_bind_int(writer->add_copy, 3, of_archive);
     return sb_database_step(writer->add_copy, err);
 }
 
@@ -51,6 +56,7 @@ struct copier {
     sqlite3_stmt *find;
     sqlite3_stmt *update;
     sqlite3_stmt *remove;
+    sqlite3_stmt *lose;
 };
 
 /* The rows whose names are link targets: looked up once, for there is no index yet. */
@@ -66,7 +72,7 @@ static enum sb_code prepare_copier(struct copier *copier, struct sb_error *err)
 
     if (code == SB_OK)
         code = sb_database_prepare(rows, &copier->copies,
-                                   "SELECT row, path, mode, target FROM temp.copies"
+                                   "SELECT row, path, mode, target, of_archive FROM temp.copies"
                                    " JOIN main.files ON files.rowid = row ORDER BY row",
                                    err);
     /* Among the rows of that name the last one before the copy. */
@@ -78,7 +84,8 @@ static enum sb_code prepare_copier(struct copier *copier, struct sb_error *err)
                             " WHERE targets.path = ?1 AND row < ?2 ORDER BY row DESC LIMIT 1"},
             {&copier->update, "UPDATE main.files SET shard = ?2, offset = ?3, size = ?4,"
                               " crc32c = ?5, mode = ?6 WHERE rowid = ?1"},
-            {&copier->remove, "DELETE FROM main.files WHERE rowid = ?1"});
+            {&copier->remove, "DELETE FROM main.files WHERE rowid = ?1"},
+            {&copier->lose, "INSERT OR IGNORE INTO temp.lost VALUES (?1)"});
     return code;
 }
 
@@ -88,20 +95,25 @@ static void release_copier(struct copier *copier)
     sqlite3_finalize(copier->find);
     sqlite3_finalize(copier->update);
     sqlite3_finalize(copier->remove);
+    sqlite3_finalize(copier->lose);
     sb_shards_free(copier->old);
     sb_shards_free(copier->made);
 }
 
-/* The file whose bytes a copy gets: one that this run added, else one of the archive. */
-static enum sb_code find_target(struct copier *copier, const char *name, size_t size, int64_t row,
-                                struct sb_entry *target, struct sb_error *err)
+/*
+ * The file whose bytes the current copy gets: one that this run added, else one of the archive.
+ * *others: only the archive has one, whose bytes are not the copy's.
+ */
+static enum sb_code find_target(struct copier *copier, const char *name, size_t size,
+                                struct sb_entry *target, bool *others, struct sb_error *err)
 {
+    bool of_archive = sqlite3_column_int(copier->copies, 4);
     enum sb_code code = SB_OK;
     bool found;
 
     *target = (struct sb_entry){.type = SB_FILE};
     sqlite3_bind_text(copier->find, 1, name, (int)size, SQLITE_STATIC);
-    sqlite3_bind_int64(copier->find, 2, row);
+    sqlite3_bind_int64(copier->find, 2, sqlite3_column_int64(copier->copies, 0));
     found = sb_database_row(copier->find, &code, err);
     if (found) {
         target->shard = (uint32_t)sqlite3_column_int64(copier->find, 0);
@@ -115,10 +127,14 @@ static enum sb_code find_target(struct copier *copier, const char *name, size_t 
             target->has |= SB_HAS_MODE;
     }
     sqlite3_reset(copier->find);
+    *others = false;
     if (code || found)
         return code;
     code = sb_writer_lookup(copier->writer, name, size, target, err);
-    return code == SB_OK && target->type == SB_DIR ? SB_NOENT : code;
+    if (code)
+        return code;
+    *others = target->type != SB_DIR && !of_archive;
+    return target->type == SB_DIR || *others ? SB_NOENT : SB_OK;
 }
 
 static enum sb_code shards_of(struct copier *copier, uint32_t number, struct sb_shards **out,
@@ -234,6 +250,10 @@ static enum sb_code leave_out(struct copier *copier, struct sb_error *err)
     copier->writer->left_out = true;
     sqlite3_bind_int64(copier->remove, 1, sqlite3_column_int64(row, 0));
     code = sb_database_step(copier->remove, err);
+    if (code == SB_OK)
+        code = sb_database_bind_row(copier->lose, 1, row, 1, 1, err);
+    if (code == SB_OK)
+        code = sb_database_step(copier->lose, err);
     return code ? code
                 : sb_writer_uncount(copier->writer, (const char *)sqlite3_column_text(row, 1),
                                     (size_t)sqlite3_column_bytes(row, 1), 0, err);
@@ -246,13 +266,13 @@ static enum sb_code make_copy(struct copier *copier, struct sb_error *err)
     const char *target_name = (const char *)sqlite3_column_text(copier->copies, 3);
     size_t target_size = (size_t)sqlite3_column_bytes(copier->copies, 3);
     struct sb_entry target, copy;
-    enum sb_code code;
+    bool others;
+    enum sb_code code = find_target(copier, target_name, target_size, &target, &others, err);
 
-    code = find_target(copier, target_name, target_size, sqlite3_column_int64(copier->copies, 0),
-                       &target, err);
     if (code == SB_NOENT) {
         sb_report(notify, SB_PROBLEM, "missing", name,
-                  "hard link to '%s', which is not there; left out", target_name);
+                  "hard link to '%s', which is not %s; left out", target_name,
+                  others ? "stored" : "there");
         return leave_out(copier, err);
     }
     if (code == SB_OK)
@@ -263,6 +283,34 @@ static enum sb_code make_copy(struct copier *copier, struct sb_error *err)
         return leave_out(copier, err);
     }
     return code ? code : keep(copier, &copy, err);
+}
+
+/* Files of the archive that only a copy that was left out would have replaced are not dropped. */
+static enum sb_code keep_dropped(struct sb_writer *writer, struct sb_error *err)
+{
+    sqlite3_stmt *lost = NULL, *keep = NULL;
+    struct sb_entry old;
+    enum sb_code code = SB_PREPARE(
+        writer->rows, err,
+        {&lost, "SELECT path FROM temp.lost WHERE path IN (SELECT path FROM main.dropped)"
+                " AND path NOT IN (SELECT path FROM main.files)"},
+        {&keep, "DELETE FROM main.dropped WHERE path = ?1"});
+
+    while (sb_database_row(lost, &code, err)) {
+        code = sb_writer_lookup(writer, (const char *)sqlite3_column_text(lost, 0),
+                                (size_t)sqlite3_column_bytes(lost, 0), &old, err);
+        if (!code)
+            code = sb_database_bind_row(keep, 1, lost, 0, 1, err);
+        if (!code)
+            code = sb_database_step(keep, err);
+        if (!code)
+            code = sb_tally_file(writer->tally, old.path, old.path_size, 1, old.size, err);
+        writer->counts.dropped -= !code;
+        writer->counts.dropped_bytes -= code ? 0 : old.size;
+    }
+    sqlite3_finalize(lost);
+    sqlite3_finalize(keep);
+    return code;
 }
 
 enum sb_code sb_writer_make_copies(struct sb_writer *writer, struct sb_error *err)
@@ -276,5 +324,5 @@ enum sb_code sb_writer_make_copies(struct sb_writer *writer, struct sb_error *er
     while (sb_database_row(copier.copies, &code, err))
         code = make_copy(&copier, err);
     release_copier(&copier);
-    return code;
+    return code || !writer->staging ? code : keep_dropped(writer, err);
 }

@@ -139,13 +139,14 @@ enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry 
                                 struct sb_error *err) SB_CHECKED;
 
 /*
- * Adds a file with the bytes that `target`, a file added before or one of the archive, has at this
- * moment: the commit copies them. Only the name and metadata of the entry are used; if target is a
- * symbolic link, so is the copy. A copy of a missing target is left out, and reported as SB_PROBLEM
- * ("missing"), or "damaged" if the target's bytes cannot be used.
+ * Adds a file with the bytes that `target`, a file added before, has at this moment: the commit
+ * copies them. of_archive: if none was added, those of the archive's file of that name. Only the
+ * name and metadata of the entry are used; if target is a symbolic link, so is the copy. A copy of
+ * a missing target is left out, and reported as SB_PROBLEM ("missing"), or "damaged" if the
+ * target's bytes cannot be used; a file that was dropped for it stays.
  */
 enum sb_code sb_writer_add_copy(struct sb_writer *writer, const struct sb_entry *entry,
-                                const char *target, size_t target_size,
+                                const char *target, size_t target_size, bool of_archive,
                                 struct sb_error *err) SB_CHECKED;
 
 /*

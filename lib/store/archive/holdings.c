@@ -162,7 +162,7 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
         code = drop_clash(holdings, old, err);
         return code ? code : SB_NOENT;
     }
-    if (old->type == SB_DIR && holdings->progress) {
+    if (old->type == SB_DIR && holdings->progress && !holdings->makes_way) {
         report_clash(holdings, wanted->path);
         return SB_END;
     }

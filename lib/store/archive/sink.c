@@ -8,6 +8,7 @@
 #include "core/number.h"
 #include "store/archive/holdings.h"
 #include "store/archive/unmet.h"
+#include "store/same_files.h"
 #include "store/sinks.h"
 
 #include <stdio.h>
@@ -22,6 +23,7 @@ enum {
     NEW_ROW = 1 << 2,    /* its mode, owner or time are not those of the file it replaces, */
     SAME_BYTES = 1 << 3, /* but its bytes are */
     MOVED = 1 << 4,      /* the archive may have its bytes under a name that does not come */
+    LINK_RIVAL = 1 << 5, /* a hard link whose name the archive has: is it to the same bytes? */
 };
 
 struct archive_sink {
@@ -41,6 +43,11 @@ struct archive_sink {
     struct sb_rowset changing;   /* with unmet: rows of the archive whose bytes become others */
 
     struct sb_holdings holdings;
+
+    /* NULL unless there may be hard links to what the archive had. In a dry run also of what would
+     * be stored. */
+    struct sb_same_files *same;
+    bool same_is_lent;
 
     /* Where the member that comes in parts lies; touched only in turn. */
     uint32_t part_shard;
@@ -107,20 +114,50 @@ static enum sb_code look_up(struct archive_sink *self, const char *name, size_t 
                         : sb_archive_lookup(self->existing, name, size, entry, err);
 }
 
-/* Does the archive hold the target of a hard link, with the bytes that it has as `old`? */
-static bool is_same_link(struct archive_sink *self, const char *target, const struct sb_entry *old)
+/* Does the archive hold another name with the bytes that it has as `old`? */
+static bool has_same_bytes(struct archive_sink *self, const char *name, const struct sb_entry *old)
 {
     struct sb_entry entry;
     struct sb_error ignored;
 
-    return !look_up(self, target, strlen(target), &entry, &ignored) && !self->changing.partial &&
+    return !look_up(self, name, strlen(name), &entry, &ignored) && !self->changing.partial &&
            !sb_rowset_has(&self->changing, entry.row) && (entry.has & old->has & SB_HAS_CRC) &&
            entry.size == old->size && entry.crc32c == old->crc32c;
 }
 
+/* What a later hard link to this name may rely on. */
+static enum sb_code note_same(struct archive_sink *self, const struct sb_entry *entry, bool same,
+                              struct sb_error *err)
+{
+    return self->same && entry->type != SB_DIR
+               ? sb_same_files_set(self->same, entry->path, entry->path_size, same, err)
+               : SB_OK;
+}
+
+/*
+ * Are the bytes that the archive has under the name of a hard link's target those of the target, as
+ * it came in this run?
+ */
+static enum sb_code has_target(struct archive_sink *self, const char *target, bool *has,
+                               struct sb_error *err)
+{
+    size_t size = strlen(target);
+    struct sb_entry entry;
+    enum sb_code code = SB_OK;
+
+    *has = false;
+    if (self->same)
+        code = sb_same_files_has(self->same, target, size, has, err);
+    if (code || *has || !self->holdings.progress || !self->writer)
+        return code;
+    code = sb_writer_lookup(self->writer, target, size, &entry, err);
+    *has = !code && entry.type != SB_DIR && sb_holdings_is_own(&self->holdings, &entry);
+    return code == SB_NOENT ? SB_OK : code;
+}
+
 /*
  * A name that is an error, unless the bytes are the same: then it is passed over. SB_OK: they must
- * be read first.
+ * be read first, or those of a hard link's target.
  */
 static enum sb_code meet_rival(struct archive_sink *self, const struct sb_member *member,
                                const struct sb_entry *old, struct sb_item *item,
@@ -138,9 +175,10 @@ static enum sb_code meet_rival(struct archive_sink *self, const struct sb_member
         self->sink.counts.left += knows;
         return knows ? SB_END : SB_OK;
     }
-    if (member->hard_link && is_same_link(self, member->hard_link, old)) {
-        self->sink.counts.left++;
-        return SB_END;
+    if (member->hard_link && self->same && has_same_bytes(self, member->hard_link, old)) {
+        item->compares = true;
+        item->mark |= LINK_RIVAL;
+        return SB_OK;
     }
     if (self->meeting == SB_MEET_END && !self->dry_run)
         return fail_exists(self, entry->path, err);
@@ -168,6 +206,8 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_member 
     if (self->meeting == SB_MEET_ERROR || self->meeting == SB_MEET_END)
         return meet_rival(self, member, old, item, err);
     self->sink.counts.left++;
+    if (self->meeting == SB_MEET_UPDATE && note_same(self, &member->entry, true, err))
+        return err->code;
     return SB_END;
 }
 
@@ -189,6 +229,12 @@ static enum sb_code meet_moved(struct archive_sink *self, const struct sb_member
     item->old_crc = old.crc32c;
     item->mark |= NEW_ROW | MOVED;
     return SB_OK;
+}
+
+/* Whether a hard link can be stored is known once what comes before it is. */
+static bool waits_in_dry_run(const struct archive_sink *self, const struct sb_member *member)
+{
+    return self->dry_run && self->same && member->hard_link;
 }
 
 /* What becomes of a member whose name the archive may hold. */
@@ -264,9 +310,12 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 
     item->change = SB_CHANGE_NEW;
     code = self->appends ? meet_existing(self, member, item, err) : SB_OK;
-    if (!code && self->dry_run && !item->compares)
-        code = count_dry(self, entry, item, err);
-    return code;
+    if (!code && waits_in_dry_run(self, member))
+        item->compares = true;
+    if (code || !self->dry_run || item->compares)
+        return code;
+    code = count_dry(self, entry, item, err);
+    return code ? code : note_same(self, entry, true, err);
 }
 
 /* Storing */
@@ -543,10 +592,13 @@ static enum sb_code add_file(struct archive_sink *self, const struct sb_item *it
 {
     const char *hard_link = item->member.hard_link;
     struct sb_entry entry = item->member.entry, old;
+    bool of_archive = false;
     enum sb_code code = SB_OK;
 
     set_type(&entry);
-    if (item->replaces) {
+    if (hard_link)
+        code = has_target(self, hard_link, &of_archive, err);
+    if (!code && item->replaces) {
         old = (struct sb_entry){
             .path = entry.path, .path_size = entry.path_size, .size = item->old_size};
         code = drop_replaced(self, item, &old, err);
@@ -557,7 +609,8 @@ static enum sb_code add_file(struct archive_sink *self, const struct sb_item *it
         return code;
     report_change(self, &entry, item);
     if (hard_link)
-        return sb_writer_add_copy(self->writer, &entry, hard_link, strlen(hard_link), err);
+        return sb_writer_add_copy(self->writer, &entry, hard_link, strlen(hard_link), of_archive,
+                                  err);
     entry.has |= SB_HAS_CRC;
     self->sink.counts.unchecked += (item->mark & UNCHECKED) != 0;
     return sb_writer_add_file(self->writer, &entry, err);
@@ -594,6 +647,25 @@ static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *i
     return sb_writer_add_file(self->writer, &entry, err);
 }
 
+/* It is passed over if its target came with the bytes that the archive has. */
+static enum sb_code judge_link(struct archive_sink *self, struct sb_item *item,
+                               struct sb_error *err)
+{
+    const struct sb_entry *entry = &item->member.entry;
+    bool same;
+    enum sb_code code = has_target(self, item->member.hard_link, &same, err);
+
+    if (code)
+        return code;
+    if (!same && self->meeting == SB_MEET_END && !self->dry_run)
+        return fail_exists(self, entry->path, err);
+    if (!same)
+        sb_report(self->notify, SB_PROBLEM, "exists", entry->path, exists_text, self->advice);
+    self->sink.counts.left += same;
+    item->state = SB_ITEM_FAILED;
+    return note_same(self, entry, same, err);
+}
+
 /* The row of a member in parts comes with the last of them. */
 static enum sb_code add_part(struct archive_sink *self, struct sb_item *item, struct sb_error *err)
 {
@@ -613,27 +685,39 @@ static enum sb_code add_part(struct archive_sink *self, struct sb_item *item, st
     return add_file(self, item, err);
 }
 
-/* A hard link of a name that the archive has: has it the bytes of its target already? */
-static void compare_link(struct archive_sink *self, struct sb_item *item)
+/* A hard link to be brought up to date: has it the bytes of its target already? */
+static enum sb_code compare_link(struct archive_sink *self, struct sb_item *item,
+                                 struct sb_error *err)
 {
     const struct sb_member *member = &item->member;
     struct sb_entry old;
     struct sb_error ignored;
+    bool same;
+    enum sb_code code;
 
-    if (member->hard_link && item->compares &&
-        !look_up(self, member->entry.path, member->entry.path_size, &old, &ignored) &&
-        is_same_link(self, member->hard_link, &old))
+    if (self->meeting != SB_MEET_UPDATE || !member->hard_link || !item->compares ||
+        look_up(self, member->entry.path, member->entry.path_size, &old, &ignored))
+        return SB_OK;
+    code = has_target(self, member->hard_link, &same, err);
+    if (!code && same && has_same_bytes(self, member->hard_link, &old))
         item->mark |= SAME_BYTES;
+    return code;
 }
 
 static enum sb_code add_item(struct archive_sink *self, struct sb_item *item, struct sb_error *err)
 {
-    compare_link(self, item);
+    if (compare_link(self, item, err))
+        return err->code;
     if (item->member.entry.type == SB_DIR) {
         self->sink.counts.dirs++;
         report_change(self, &item->member.entry, item);
         return sb_writer_add_dir(self->writer, &item->member.entry, err);
     }
+    if (item->mark & LINK_RIVAL)
+        return judge_link(self, item, err);
+    if (self->same && item->compares &&
+        note_same(self, &item->member.entry, item->mark & SAME_BYTES, err))
+        return err->code;
     if (item->mark & SAME_BYTES)
         return item->state == SB_ITEM_FAILED ? SB_OK : renew_row(self, item, err);
     if (item->state == SB_ITEM_PART)
@@ -652,22 +736,40 @@ static void take_counts(struct archive_sink *self)
     self->sink.counts.superseded = counts.superseded + self->own_superseded;
 }
 
-/* Of a dry run only what had to be compared comes here. */
+/* Of a dry run only what had to be compared comes here, and hard links. */
+static enum sb_code drain_dry_item(struct archive_sink *self, struct sb_item *item,
+                                   struct sb_error *err)
+{
+    const struct sb_entry *entry = &item->member.entry;
+    const char *hard_link = item->member.hard_link;
+    bool same = (item->mark & SAME_BYTES) || hard_link;
+
+    if (item->mark & LINK_RIVAL)
+        return judge_link(self, item, err);
+    if (compare_link(self, item, err))
+        return err->code;
+    if (hard_link && has_target(self, hard_link, &same, err))
+        return err->code;
+    if (note_same(self, entry, same || item->state != SB_ITEM_FAILED, err))
+        return err->code;
+    if (hard_link && !same)
+        sb_report(self->notify, SB_PROBLEM, "missing", entry->path,
+                  "hard link to '%s', which is not stored; left out", hard_link);
+    if (item->state == SB_ITEM_FAILED || (item->mark & (SAME_BYTES | NEW_ROW)) == SAME_BYTES ||
+        (hard_link && !same))
+        return SB_OK;
+    sb_report(self->notify, SB_NOTE, "would-store", entry->path, "would be %s",
+              item->replaces ? "replaced" : "stored");
+    return count_dry(self, entry, item, err);
+}
+
 static enum sb_code drain_dry(struct archive_sink *self, struct sb_batch *batch,
                               struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < batch->count; i++) {
-        struct sb_item *item = &batch->items[i];
-
-        compare_link(self, item);
-        if (item->state == SB_ITEM_FAILED || (item->mark & (SAME_BYTES | NEW_ROW)) == SAME_BYTES)
-            continue;
-        sb_report(self->notify, SB_NOTE, "would-store", item->member.entry.path,
-                  "would be replaced");
-        code = count_dry(self, &item->member.entry, item, err);
-    }
+    for (size_t i = 0; code == SB_OK && i < batch->count; i++)
+        code = drain_dry_item(self, &batch->items[i], err);
     return code;
 }
 
@@ -707,7 +809,27 @@ static void free_sink(struct sb_sink *sink)
     sb_archive_free(self->existing);
     sb_holdings_release(&self->holdings);
     sb_rowset_release(&self->changing);
+    if (!self->same_is_lent)
+        sb_same_files_free(self->same);
     free(self);
+}
+
+/* Names may repeat, so there may be hard links. */
+static enum sb_code open_same(struct archive_sink *self,
+                              const struct sb_archive_sink_options *options, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (!self->appends || !options->names_repeat)
+        return SB_OK;
+    self->same_is_lent = options->same != NULL;
+    if (self->same_is_lent)
+        self->same = *options->same;
+    if (!self->same)
+        code = sb_same_files_new(&self->same, self->dry_run ? "." : options->path, err);
+    if (!code && self->same_is_lent)
+        *options->same = self->same;
+    return code;
 }
 
 static enum sb_code open_target(struct archive_sink *self,
@@ -729,7 +851,7 @@ static enum sb_code open_target(struct archive_sink *self,
                                           .makes_way = options->meeting == SB_MEET_UPDATE,
                                           .unmet = options->unmet,
                                           .progress = options->progress};
-    return code;
+    return code ? code : open_same(self, options, err);
 }
 
 enum sb_code sb_sink_open_archive(struct sb_sink **out,

@@ -233,7 +233,7 @@ static enum sb_code open_sink(struct syncing *syncing, struct sb_error *err)
                    .shard_size = options->shard_size,
                    .seal = options->seal},
         .path = syncing->archive,
-        .names_repeat = !syncing->is_tree,
+        .names_repeat = !syncing->is_tree && !sb_store_archive(syncing->from->store),
         .meeting = SB_MEET_UPDATE,
         .checksum = options->checksum,
         .size_only = options->size_only,
