@@ -14,16 +14,12 @@
 #include "core/kept_open.h"
 #include "core/name.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* In the header of an SQLite file: a big-endian number that changes with every commit. */
-#define CHANGE_COUNTER 24
 
 /* How often an archive may be replaced while it is being opened. */
 #define REPLACED_MOST 10
@@ -132,12 +128,7 @@ static enum sb_code read_placing(struct sb_archive *archive, struct sb_error *er
 
 uint32_t sb_archive_generation(const struct sb_archive *archive)
 {
-    uint32_t counter;
-
-    if (!archive->file || archive->file->pMethods->xRead(archive->file, &counter, sizeof(counter),
-                                                         CHANGE_COUNTER) != SQLITE_OK)
-        return 0;
-    return be32toh(counter);
+    return sb_database_counter_in(archive->file);
 }
 
 enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err)

@@ -9,6 +9,7 @@
 #include "core/io.h"
 #include "core/kept_open.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,6 +25,9 @@
 #define MAX_VALUE_BYTES (1 << 20)
 
 #define BUSY_MILLISECONDS 10000
+
+/* In the header of an SQLite file: a big-endian number that changes with every commit. */
+#define CHANGE_COUNTER 24
 
 static enum sb_code code_of(int sqlite_code)
 {
@@ -69,6 +73,24 @@ enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err)
     if (code == SB_SYSTEM && error_number)
         return sb_fail_errno(err, error_number, "%s", file);
     return sb_fail(err, code, "%s: %s", file, sqlite3_errmsg(db));
+}
+
+uint32_t sb_database_counter_in(sqlite3_file *file)
+{
+    uint32_t counter;
+
+    if (!file ||
+        file->pMethods->xRead(file, &counter, sizeof(counter), CHANGE_COUNTER) != SQLITE_OK)
+        return 0;
+    return be32toh(counter);
+}
+
+uint32_t sb_database_change_counter(sqlite3 *db)
+{
+    sqlite3_file *file = NULL;
+
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    return sb_database_counter_in(file);
 }
 
 enum sb_code sb_database_run(struct sqlite3 *db, const char *sql, struct sb_error *err)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct sqlite3;
+struct sqlite3_file;
 struct sqlite3_stmt;
 struct sb_entry;
 
@@ -52,6 +53,13 @@ void sb_database_close(struct sqlite3 *db);
 
 /* The error of the last failed call on db, as a code and text: "FILE: SQLite's message". */
 enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err);
+
+/*
+ * How often the file was changed, as its header says: each commit makes it one more, unless it is
+ * in WAL mode. 0 if it cannot be read.
+ */
+uint32_t sb_database_change_counter(struct sqlite3 *db);
+uint32_t sb_database_counter_in(struct sqlite3_file *file); /* its file, or NULL */
 
 /* Runs statements that return no rows. */
 enum sb_code sb_database_run(struct sqlite3 *db, const char *sql, struct sb_error *err) SB_CHECKED;

@@ -86,6 +86,9 @@ enum sb_code sb_sink_remove_unmet(struct sb_sink *sink, struct sb_unmet_counts *
 /* As sb_writer_set_progress, for the next commit. Not in a dry run. */
 void sb_sink_set_progress(struct sb_sink *sink, const struct sb_progress *progress);
 
+/* As sb_writer_change_counter. */
+uint32_t sb_sink_change_counter(const struct sb_sink *sink);
+
 /* As sb_writer_address, between two transfers. */
 struct sb_address sb_sink_address(const struct sb_sink *sink);
 

@@ -597,6 +597,16 @@ hard_links() {
     rm -r links
 }
 
+@test "--update with --checkpoint: a file takes the place of an empty directory" {
+    mkdir t/empty
+    sb pack --append --update a.barecat -C t .
+    rmdir t/empty
+    echo file >t/empty
+    run_ok sb pack --append --update --checkpoint=1 a.barecat -C t .
+    [[ $(sb cat a.barecat empty) == file ]]
+    run_ok sb verify a.barecat
+}
+
 @test "a hard link never gets the bytes that the archive has under the name of its target" {
     echo XXXX >a
     echo XXXX >b

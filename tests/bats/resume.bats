@@ -347,6 +347,23 @@ tidy() {
     [[ $(sql a.barecat "SELECT count(*) FROM files") == 83 ]]
 }
 
+@test "--append: what another command stored meanwhile is not replaced without a word" {
+    sb pack a.barecat -C t b
+    killed_at 60 pack --append --checkpoint=10k a.barecat -C t a c || true
+    files=$(sql a.barecat "SELECT count(*) FROM files")
+    ((files > 40)) && ((files < 83))
+    [[ $(sql a.barecat "SELECT count(*) FROM config WHERE key = 'shardbox_progress_commit'") == 1 ]]
+    mkdir -p n/c
+    last=$(cd t && ls c | tail -1)
+    echo mine >"n/c/$last"
+    run_ok sb pack --append a.barecat -C n "c/$last"
+    run_fail 1 sb pack --append --resume a.barecat -C t a c
+    stderr_has "c/$last: is in the archive already"
+    [[ $(sb cat a.barecat "c/$last") == mine ]]
+    [[ $(sql a.barecat "SELECT count(*) FROM files") == 83 ]]
+    run_ok sb verify a.barecat
+}
+
 @test "--append --seal: one new shard, and the old ones are left alone" {
     sb pack a.barecat -C t b
     cp a.barecat-shard-00000 before

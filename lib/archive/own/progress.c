@@ -23,6 +23,7 @@ static const struct {
     {"members", offsetof(struct sb_progress, members)},
     {"bytes", offsetof(struct sb_progress, bytes)},
     {"problems", offsetof(struct sb_progress, problems)},
+    {"commit", offsetof(struct sb_progress, commit)},
 };
 
 static const struct {

@@ -37,6 +37,7 @@ struct sb_progress {
     int64_t bytes;      /* read from it */
     struct sb_buf last; /* name of the last member processed, as in the input; size 0: none */
     int64_t problems;   /* that the run has reported */
+    int64_t commit;     /* the index's change counter as of this commit; 0: unknown */
 };
 
 void sb_progress_release(struct sb_progress *progress);

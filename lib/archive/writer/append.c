@@ -175,8 +175,10 @@ enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *er
         code = sb_writer_roll_forward(writer, err);
     if (code == SB_OK)
         code = sb_hold_open(&writer->hold, &writer->db, &options, err);
-    if (code == SB_OK)
+    if (code == SB_OK) {
+        writer->counter = sb_database_change_counter(writer->db);
         code = look_at_archive(writer, err);
+    }
     if (code == SB_OK)
         code = prepare(writer, err);
     if (code == SB_OK && !writer->index_only)

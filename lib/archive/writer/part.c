@@ -35,8 +35,10 @@ static enum sb_code count_shards(struct becoming *part, struct sb_error *err)
 static enum sb_code call_whole(struct becoming *part, struct sb_error *err)
 {
     struct sb_progress progress = {0};
+    uint32_t counter = sb_database_change_counter(part->db);
     enum sb_code code = sb_progress_load(part->db, &progress, err);
 
+    progress.commit = (int64_t)counter + 1;
     progress.state = SB_PROGRESS_WHOLE;
     if (code == SB_OK)
         code = sb_progress_save(part->db, &progress, err);

@@ -333,6 +333,11 @@ void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t 
     sb_shard_out_address(writer->shards, shard, offset);
 }
 
+uint32_t sb_writer_change_counter(const struct sb_writer *writer)
+{
+    return writer->counter;
+}
+
 enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *entry,
                                struct sb_error *err)
 {

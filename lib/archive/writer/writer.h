@@ -198,6 +198,9 @@ enum sb_code sb_writer_name_owners(struct sb_writer *writer, const struct sb_own
  */
 void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *progress);
 
+/* For SB_APPEND: the change counter of the index (database.h) before the commit; else 0. */
+uint32_t sb_writer_change_counter(const struct sb_writer *writer);
+
 /* The position of the next bytes, or of the next shard. */
 void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t *offset);
 

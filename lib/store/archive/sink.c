@@ -909,6 +909,11 @@ enum sb_code sb_sink_remove_unmet(struct sb_sink *sink, struct sb_unmet_counts *
     return sb_unmet_remove(self->unmet, self->writer, &self->changes, counts, err);
 }
 
+uint32_t sb_sink_change_counter(const struct sb_sink *sink)
+{
+    return sb_writer_change_counter(((const struct archive_sink *)sink)->writer);
+}
+
 uint32_t sb_sink_shards(const struct sb_sink *sink)
 {
     const struct archive_sink *self = (const struct archive_sink *)sink;

@@ -268,6 +268,20 @@ void sb_checkpoint_free(struct sb_checkpoint *run)
 
 /* Stretches */
 
+/* What another command put there since is none of the run's: nothing that is there counts as that.
+ */
+static void heed_changes(struct sb_checkpoint *run)
+{
+    struct sb_progress *progress = &run->progress;
+
+    if (progress->commit == 0 || progress->commit == sb_sink_change_counter(run->sink))
+        return;
+    sb_report(run->archive.notify, SB_NOTE, "changed", run->path,
+              "was changed by another command since; what it has is taken as that of another");
+    progress->begin = sb_sink_address(run->sink);
+    progress->input_begin = progress->begin;
+}
+
 static enum sb_code open_stretch(struct sb_checkpoint *run, struct sb_error *err)
 {
     struct sb_archive_sink_options options = run->archive;
@@ -280,6 +294,8 @@ static enum sb_code open_stretch(struct sb_checkpoint *run, struct sb_error *err
     code = sb_sink_open_archive(&run->sink, &options, err);
     if (!code && !run->begun)
         run->progress.begin = sb_sink_address(run->sink);
+    if (!code && run->goes_on)
+        heed_changes(run);
     if (!code && run->appends && run->shards)
         *run->shards = sb_sink_shards(run->sink);
     run->left = run->progress.checkpoint;
@@ -309,10 +325,12 @@ static enum sb_code note_place(struct sb_checkpoint *run, struct sb_error *err)
 
 static enum sb_code close_stretch(struct sb_checkpoint *run, bool last, struct sb_error *err)
 {
+    uint32_t counter = sb_sink_change_counter(run->sink);
     enum sb_code code = note_place(run, err);
 
     if (code)
         return code;
+    run->progress.commit = counter > 0 ? (int64_t)counter + 1 : 0;
     run->progress.problems += *run->problems - run->problems_before;
     run->problems_before = *run->problems;
     sb_sink_set_progress(run->sink, last && run->appends ? NULL : &run->progress);
