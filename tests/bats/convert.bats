@@ -558,6 +558,35 @@ PYTHON
     stderr_has "t/far: has times before 1678 or after 2262, which a.barecat does not hold"
 }
 
+@test "a hard link whose target is left out gets no other file's bytes, and is not left dangling" {
+    mkdir -p s/x s/y
+    echo 1 >s/x/a
+    echo 2 >s/y/a
+    ln s/y/a s/y/b
+    tar cf a.tar -C s x/a y/a y/b
+    for target in a.barecat b.tar b.zip d/; do
+        run_fail 1 sb convert -q -n --strip-components=1 a.tar $target
+        stderr_has "b: hard link to y/a, which is not stored; left out"
+        run_fail 1 sb convert -q --strip-components=1 a.tar $target
+        stderr_has "b: hard link to y/a, which is not stored; left out"
+        rm -rf out
+        run_ok sb convert -q $target out/
+        [[ $(ls out) == a && $(cat out/a) == 1 ]]
+        rm -rf "$target" "$target"-shard-*
+        run_fail 1 sb convert -q --duplicates=first --strip-components=1 a.tar $target
+        stderr_has "b: hard link to y/a, which is not stored; left out"
+        rm -rf "$target" "$target"-shard-*
+        run_fail 1 sb convert -q -n --exclude='y/a' a.tar $target
+        run_fail 1 sb convert -q --exclude='y/a' a.tar $target
+        stderr_has "y/b: hard link to y/a, which is not stored; left out"
+        rm -rf "$target" "$target"-shard-*
+    done
+    run_fail 1 sb unpack -q --strip-components=1 a.tar -C d2
+    [[ $(cat d2/*) == 1 ]]
+    run_ok sb convert -q --duplicates=last --strip-components=1 a.tar c.barecat
+    [[ $(sb cat c.barecat a b) == $'2\n2' ]]
+}
+
 @test "a hard link to what is not there is named and left out" {
     python3 - <<'PYTHON'
 import tarfile

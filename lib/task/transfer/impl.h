@@ -42,7 +42,10 @@ struct sb_transfer_run {
     size_t block_size;
     enum sb_code broken; /* the source failed after what was filled; why */
     struct sb_error why;
-    struct sb_buf path; /* names that were computed */
+    struct sb_seen *left; /* files left out, by clean names of the source, which a hard link cannot
+                             link to; NULL: none, or the source has no hard links */
+    struct sb_buf path;   /* names that were computed */
+    struct sb_buf clean;  /* the current member's, as in the source */
     struct sb_buf hard_link;
     struct sb_buf recoded;     /* buffer of original */
     struct sb_buf link_target; /* target of a symbolic link */
@@ -50,6 +53,9 @@ struct sb_transfer_run {
 
 /* The next batch, as in sb_pipeline_ops: context is the run, slot the struct sb_batch. */
 enum sb_code sb_transfer_fill(void *context, void *slot, struct sb_error *err) SB_CHECKED;
+
+/* The current member is left out, although another one may have its name in the sink. */
+enum sb_code sb_transfer_leave(struct sb_transfer_run *transfer, struct sb_error *err) SB_CHECKED;
 
 /* Sets the names of the current member in the sink. SB_END: it is left out. */
 enum sb_code sb_transfer_name(struct sb_transfer_run *transfer, struct sb_error *err) SB_CHECKED;

@@ -302,7 +302,7 @@ static enum sb_code meet_duplicate(struct sb_transfer_run *transfer, struct sb_i
                   "comes more than once; only the first is taken (see --duplicates)");
     else
         transfer->sink->counts.left++;
-    return SB_END;
+    return sb_transfer_leave(transfer, err) ? err->code : SB_END;
 }
 
 void sb_transfer_describe_long_link(char text[SB_LONG_LINK_TEXT])

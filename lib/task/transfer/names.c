@@ -246,16 +246,42 @@ static enum sb_code is_kept(const struct sb_transfer_run *transfer, const struct
     return taken ? sb_taken_has(taken, SB_TAKEN_KEPT, name->data, name->size, kept, err) : SB_OK;
 }
 
+enum sb_code sb_transfer_leave(struct sb_transfer_run *transfer, struct sb_error *err)
+{
+    const struct sb_buf *name = &transfer->clean;
+    enum sb_code code = SB_OK;
+    bool before;
+
+    if (transfer->source->unique || transfer->member.entry.type == SB_DIR)
+        return SB_OK;
+    if (!transfer->left)
+        code = sb_seen_new(&transfer->left, transfer->options->beside, err);
+    return code ? code : sb_seen_add(transfer->left, name->data, name->size, &before, err);
+}
+
+/* Was a file of this clean name left out? */
+static enum sb_code is_left(const struct sb_transfer_run *transfer, const struct sb_buf *name,
+                            bool *left, struct sb_error *err)
+{
+    int64_t place = -1;
+    enum sb_code code =
+        transfer->left ? sb_seen_find(transfer->left, name->data, name->size, &place, err) : SB_OK;
+
+    *left = place >= 0;
+    return code;
+}
+
 /*
  * What the current member links to, as it is called in the sink. SB_END: nothing there can have
- * that name, which was reported. *recodes: are files recoded? Then: was that one?
+ * that name, or what has it is another file, which was reported. *recodes: are files recoded? Then:
+ * was that one?
  */
 static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recodes,
                                    struct sb_error *err)
 {
     const char *target = transfer->member.hard_link, *problem, *ignored;
     struct sb_buf clean = {0};
-    bool kept = false;
+    bool kept = false, left = false;
     enum sb_code code;
 
     if (sb_naming_clean(target, strlen(target), false, &clean, &problem))
@@ -263,7 +289,11 @@ static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recod
     else
         code = problem ? SB_END
                        : map_name(transfer, clean.data, clean.size, &transfer->hard_link, err);
+    if (!code)
+        code = is_left(transfer, &clean, &left, err);
     sb_buf_release(&clean);
+    if (!code && left)
+        code = SB_END;
     if (!code && *recodes)
         code = is_kept(transfer, &transfer->hard_link, &kept, err);
     *recodes = *recodes && !kept;
@@ -271,7 +301,7 @@ static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recod
         code = recode_name(transfer, &transfer->hard_link, &ignored, err);
     if (code == SB_END)
         sb_report(transfer->options->notify, SB_PROBLEM, "missing", transfer->path.data,
-                  "hard link to %s, which is not there; left out", target);
+                  "hard link to %s, which is not %s; left out", target, left ? "stored" : "there");
     transfer->member.hard_link = transfer->hard_link.data;
     return code;
 }
@@ -296,21 +326,19 @@ static enum sb_code find_sample(struct sb_transfer_run *transfer, const char *na
     return member.late ? SB_END : SB_OK;
 }
 
-enum sb_code sb_transfer_name(struct sb_transfer_run *transfer, struct sb_error *err)
+/* From a clean name. */
+static enum sb_code name_member(struct sb_transfer_run *transfer, const char *name, size_t size,
+                                struct sb_error *err)
 {
     struct sb_member *member = &transfer->member;
     struct sb_entry *entry = &member->entry;
-    bool is_dir = entry->type == SB_DIR;
     bool recodes =
         entry->type == SB_FILE && !member->special && sb_recode_works(&transfer->options->recode);
-    const char *name = entry->path;
-    size_t size = entry->path_size;
-    enum sb_code code = clean_name(transfer, &name, &size, is_dir, err);
+    enum sb_code code = SB_OK;
 
-    if (!code && !wanted(transfer, name, size, is_dir))
+    if (!wanted(transfer, name, size, entry->type == SB_DIR))
         return SB_END;
-    if (!code)
-        code = find_sample(transfer, name, size, err);
+    code = find_sample(transfer, name, size, err);
     if (!code)
         code = map_name(transfer, name, size, &transfer->path, err);
     if (!code && transfer->path.size == 0 && !entry->has)
@@ -329,4 +357,20 @@ enum sb_code sb_transfer_name(struct sb_transfer_run *transfer, struct sb_error 
     entry->path = transfer->path.data;
     entry->path_size = transfer->path.size;
     return code;
+}
+
+enum sb_code sb_transfer_name(struct sb_transfer_run *transfer, struct sb_error *err)
+{
+    const struct sb_entry *entry = &transfer->member.entry;
+    bool is_dir = entry->type == SB_DIR;
+    const char *name = entry->path;
+    size_t size = entry->path_size;
+    enum sb_code code = clean_name(transfer, &name, &size, is_dir, err);
+
+    if (code)
+        return code;
+    if (!transfer->source->unique && !is_dir && sb_buf_set(&transfer->clean, name, size))
+        return sb_fail_memory(err);
+    code = name_member(transfer, name, size, err);
+    return code == SB_END && sb_transfer_leave(transfer, err) ? err->code : code;
 }
