@@ -566,25 +566,47 @@ PYTHON
     tar cf a.tar -C s x/a y/a y/b
     for target in a.barecat b.tar b.zip d/; do
         run_fail 1 sb convert -q -n --strip-components=1 a.tar $target
-        stderr_has "b: hard link to y/a, which is not stored; left out"
+        stderr_has "b: hard link to y/a, which was left out; left out"
         run_fail 1 sb convert -q --strip-components=1 a.tar $target
-        stderr_has "b: hard link to y/a, which is not stored; left out"
+        stderr_has "b: hard link to y/a, which was left out; left out"
         rm -rf out
         run_ok sb convert -q $target out/
         [[ $(ls out) == a && $(cat out/a) == 1 ]]
         rm -rf "$target" "$target"-shard-*
         run_fail 1 sb convert -q --duplicates=first --strip-components=1 a.tar $target
-        stderr_has "b: hard link to y/a, which is not stored; left out"
+        stderr_has "b: hard link to y/a, which was left out; left out"
         rm -rf "$target" "$target"-shard-*
         run_fail 1 sb convert -q -n --exclude='y/a' a.tar $target
         run_fail 1 sb convert -q --exclude='y/a' a.tar $target
-        stderr_has "y/b: hard link to y/a, which is not stored; left out"
+        stderr_has "y/b: hard link to y/a, which was left out; left out"
         rm -rf "$target" "$target"-shard-*
     done
     run_fail 1 sb unpack -q --strip-components=1 a.tar -C d2
     [[ $(cat d2/*) == 1 ]]
     run_ok sb convert -q --duplicates=last --strip-components=1 a.tar c.barecat
     [[ $(sb cat c.barecat a b) == $'2\n2' ]]
+}
+
+@test "of two inputs: a hard link to a conflict is a conflict itself, and named" {
+    mkdir one two
+    echo 1 | tee one/a >one/b
+    echo 2 >two/a
+    ln two/a two/b
+    tar cf 1.tar -C one a b
+    tar cf 2.tar -C two a b
+    for target in a.barecat b.tar b.zip d/; do
+        for option in --dry-run --threads=1 --threads=4; do
+            rm -rf "$target" "$target"-shard-* out
+            run_fail 1 sb convert "$option" 1.tar 2.tar $target
+            stderr_has "a: is in 1.tar and in 2.tar"
+            stderr_has "b: is in 1.tar and in 2.tar"
+        done
+        run_ok sb convert -q $target out/
+        [[ $(cat out/a out/b) == $'1\n1' ]]
+    done
+    run_fail 2 sb merge 1.tar 2.tar c.barecat
+    run_fail 1 sb merge -n 1.tar 2.tar c.barecat
+    stderr_has "b: is in 1.tar and in 2.tar"
 }
 
 @test "a hard link to what is not there is named and left out" {

@@ -103,7 +103,7 @@ place_of() {
     ln tree/a tree/b
     tar -cf a.tar -C tree a b
     run_fail 1 sb convert --exclude=a a.tar a.zip
-    stderr_has "b: hard link to a, which is not stored; left out"
+    stderr_has "b: hard link to a, which was left out; left out"
     tar --delete -f a.tar a
     run_fail 1 sb convert a.tar b.zip
     stderr_has "b: is a hard link to what is not in the output; left out"

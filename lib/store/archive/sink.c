@@ -718,8 +718,10 @@ static enum sb_code add_item(struct archive_sink *self, struct sb_item *item, st
     if (self->same && item->compares &&
         note_same(self, &item->member.entry, item->mark & SAME_BYTES, err))
         return err->code;
+    if (item->state == SB_ITEM_FAILED)
+        return SB_OK;
     if (item->mark & SAME_BYTES)
-        return item->state == SB_ITEM_FAILED ? SB_OK : renew_row(self, item, err);
+        return renew_row(self, item, err);
     if (item->state == SB_ITEM_PART)
         return add_part(self, item, err);
     if (item->state == SB_ITEM_STORED || item->member.hard_link)
@@ -744,6 +746,8 @@ static enum sb_code drain_dry_item(struct archive_sink *self, struct sb_item *it
     const char *hard_link = item->member.hard_link;
     bool same = (item->mark & SAME_BYTES) || hard_link;
 
+    if (item->only_sums || item->rival)
+        return SB_OK;
     if (item->mark & LINK_RIVAL)
         return judge_link(self, item, err);
     if (compare_link(self, item, err))

@@ -31,6 +31,8 @@ struct sb_transfer_run {
      * if it is too large for any batch, and the source can be read only in sequence.
      */
     struct sb_member member; /* with its stored name */
+    bool target_left;        /* it is a hard link to one that was left out: */
+    struct sb_buf target;    /* its target's clean name, as in the source */
     const char *original;    /* its name before recoding; NULL: not recoded */
     bool waits;
     bool again;
@@ -44,8 +46,10 @@ struct sb_transfer_run {
     struct sb_error why;
     struct sb_seen *left; /* files left out, by clean names of the source, which a hard link cannot
                              link to; NULL: none, or the source has no hard links */
-    struct sb_buf path;   /* names that were computed */
-    struct sb_buf clean;  /* the current member's, as in the source */
+    struct sb_seen *conflicts; /* files of the source, by stored names, of which an earlier source
+                                  has other bytes; NULL: none */
+    struct sb_buf path;        /* names that were computed */
+    struct sb_buf clean;       /* the current member's, as in the source */
     struct sb_buf hard_link;
     struct sb_buf recoded;     /* buffer of original */
     struct sb_buf link_target; /* target of a symbolic link */

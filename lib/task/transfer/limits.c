@@ -35,22 +35,45 @@ static bool duplicates_end(const struct sb_transfer_options *options)
     return !options->keeps_first && !options->dry_run;
 }
 
-/* Has the target of a hard link, in the earlier source, the bytes that the link has there? */
-static enum sb_code is_same_link(const struct sb_transfer_run *transfer,
-                                 const struct sb_seen_bytes *link, bool *same, struct sb_error *err)
+static enum sb_code note_conflict(struct sb_transfer_run *transfer, const char *name, size_t size,
+                                  struct sb_error *err)
 {
-    const char *target = transfer->member.hard_link;
-    struct sb_seen_bytes bytes;
-    enum sb_code code =
-        sb_seen_find_bytes(transfer->options->seen, target, strlen(target), &bytes, err);
+    enum sb_code code = SB_OK;
+    bool before;
 
-    *same = !code && bytes.known && link->known && bytes.size == link->size &&
-            bytes.crc32c == link->crc32c;
+    if (transfer->source->unique)
+        return SB_OK;
+    if (!transfer->conflicts)
+        code = sb_seen_new(&transfer->conflicts, transfer->options->beside, err);
+    return code ? code : sb_seen_add(transfer->conflicts, name, size, &before, err);
+}
+
+/*
+ * Has the target of a hard link, in the earlier source, the bytes that the link has there? And is
+ * it the same file in this source?
+ */
+static enum sb_code is_same_link(const struct sb_transfer_run *transfer,
+                                 const struct sb_member *member, bool *same, struct sb_error *err)
+{
+    struct sb_seen *seen = transfer->options->seen;
+    const char *target = member->hard_link;
+    struct sb_seen_bytes link, bytes;
+    int64_t conflict = -1;
+    enum sb_code code =
+        sb_seen_find_bytes(seen, member->entry.path, member->entry.path_size, &link, err);
+
+    if (!code)
+        code = sb_seen_find_bytes(seen, target, strlen(target), &bytes, err);
+    if (!code && transfer->conflicts)
+        code = sb_seen_find(transfer->conflicts, target, strlen(target), &conflict, err);
+    *same = !code && conflict < 0 && bytes.known && link.known && bytes.size == link.size &&
+            bytes.crc32c == link.crc32c;
     return code;
 }
 
 /*
- * The name came from an earlier source. SB_OK: the bytes are to be compared with those of that one.
+ * The name came from an earlier source. SB_OK: the bytes are to be compared with those of that one,
+ * or, of a hard link, what became of its target is to be known first.
  */
 static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
                                struct sb_item *item, struct sb_error *err)
@@ -60,7 +83,6 @@ static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
     const struct sb_entry *entry = &member->entry;
     bool knows = (entry->has & SB_HAS_CRC) && !item->original;
     struct sb_seen_bytes old;
-    bool same = false;
     char text[512];
 
     if (options->duplicates != SB_DUPLICATE_ERROR) {
@@ -69,11 +91,10 @@ static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
     }
     if (sb_seen_find_bytes(options->seen, entry->path, entry->path_size, &old, err))
         return err->code;
-    if (member->hard_link && is_same_link(transfer, &old, &same, err))
-        return err->code;
-    if (same) {
-        transfer->sink->counts.left++;
-        return SB_END;
+    if (member->hard_link && old.known && !transfer->sink->unread) {
+        item->compares = true;
+        item->rival = first + 1;
+        return SB_OK;
     }
     if (old.known && !member->hard_link && !member->special &&
         old.link == (entry->type == SB_LINK) &&
@@ -90,7 +111,27 @@ static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
     if (duplicates_end(options))
         return fail_duplicate(entry->path, text, err);
     sb_report(options->notify, SB_PROBLEM, "duplicate", entry->path, "%s", text);
-    return SB_END;
+    return note_conflict(transfer, entry->path, entry->path_size, err) ? err->code : SB_END;
+}
+
+/* A hard link with a rival, once all that comes before it is known. */
+static enum sb_code judge_link(struct sb_transfer_run *transfer, const struct sb_item *item,
+                               struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    const struct sb_entry *entry = &item->member.entry;
+    bool same;
+    char text[512];
+    enum sb_code code = is_same_link(transfer, &item->member, &same, err);
+
+    transfer->sink->counts.left += !code && same;
+    if (code || same)
+        return code;
+    describe_duplicate(options, transfer->source->name, item->rival - 1, text, sizeof(text));
+    if (duplicates_end(options))
+        return fail_duplicate(entry->path, text, err);
+    sb_report(options->notify, SB_PROBLEM, "duplicate", entry->path, "%s", text);
+    return note_conflict(transfer, entry->path, entry->path_size, err);
 }
 
 /* On a worker: is an item with a rival the same, or a conflict? */
@@ -127,6 +168,8 @@ enum sb_code sb_transfer_sum(const struct sb_transfer_run *transfer, struct sb_b
 
         if (item->rival && (read || item->state == SB_ITEM_LARGE))
             code = judge(transfer, batch, item, err);
+        else if (item->rival && item->member.hard_link)
+            item->state = SB_ITEM_FAILED;
         else if (item->sums && !item->member.hard_link && (read || item->only_sums))
             code = sb_item_sum_all(batch, item, err);
         if (item->only_sums)
@@ -177,7 +220,12 @@ enum sb_code sb_transfer_note_sums(struct sb_transfer_run *transfer, const struc
         const struct sb_item *item = &batch->items[i];
 
         transfer->sink->counts.left += item->is_same;
-        if (item->sums && item->member.hard_link)
+        if (item->rival && item->member.hard_link)
+            code = judge_link(transfer, item, err);
+        else if (item->rival && !item->is_same)
+            code =
+                note_conflict(transfer, item->member.entry.path, item->member.entry.path_size, err);
+        else if (item->sums && item->member.hard_link)
             code = note_link(transfer, item, err);
         else if (item->sums && item->summed && !item->rival &&
                  (item->state != SB_ITEM_FAILED || item->part_offset > 0 || item->only_sums))
@@ -243,7 +291,7 @@ static enum sb_code transfer_meet(struct sb_transfer_run *transfer, struct sb_it
                             (int64_t)options->merged_number, &first, err);
     if (code == SB_OK && (size_t)first != options->merged_number)
         code = meet_rival(transfer, first, item, err);
-    if (code == SB_OK && member->hard_link)
+    if (code == SB_OK && member->hard_link && !item->rival)
         code = meet_link(options, member, err);
     return code;
 }
@@ -330,6 +378,16 @@ static enum sb_code sum_dry(const struct sb_transfer_run *transfer, struct sb_it
     return SB_OK;
 }
 
+/* What has the target's name, if anything has it, is another file. */
+static enum sb_code leave_link(struct sb_transfer_run *transfer, struct sb_error *err)
+{
+    const struct sb_member *member = &transfer->member;
+
+    sb_report(transfer->options->notify, SB_PROBLEM, "missing", member->entry.path,
+              "hard link to %s, which was left out; left out", transfer->target.data);
+    return sb_transfer_leave(transfer, err) ? err->code : SB_END;
+}
+
 enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item *item,
                                struct sb_error *err)
 {
@@ -356,6 +414,8 @@ enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item 
         return SB_OK;
     if (!code && !item->again && transfer->sink->ops->accept)
         code = transfer->sink->ops->accept(transfer->sink, member, item, err);
+    if (!code && transfer->target_left)
+        code = leave_link(transfer, err);
     if (!code && transfer->options->dry_run && item->sums && !item->compares)
         code = sum_dry(transfer, item, err);
     return code;

@@ -273,27 +273,24 @@ static enum sb_code is_left(const struct sb_transfer_run *transfer, const struct
 
 /*
  * What the current member links to, as it is called in the sink. SB_END: nothing there can have
- * that name, or what has it is another file, which was reported. *recodes: are files recoded? Then:
+ * that name, which was reported. *recodes: are files recoded? Then:
  * was that one?
  */
 static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recodes,
                                    struct sb_error *err)
 {
     const char *target = transfer->member.hard_link, *problem, *ignored;
-    struct sb_buf clean = {0};
-    bool kept = false, left = false;
+    struct sb_buf *clean = &transfer->target;
+    bool kept = false;
     enum sb_code code;
 
-    if (sb_naming_clean(target, strlen(target), false, &clean, &problem))
+    if (sb_naming_clean(target, strlen(target), false, clean, &problem))
         code = sb_fail_memory(err);
     else
         code = problem ? SB_END
-                       : map_name(transfer, clean.data, clean.size, &transfer->hard_link, err);
+                       : map_name(transfer, clean->data, clean->size, &transfer->hard_link, err);
     if (!code)
-        code = is_left(transfer, &clean, &left, err);
-    sb_buf_release(&clean);
-    if (!code && left)
-        code = SB_END;
+        code = is_left(transfer, clean, &transfer->target_left, err);
     if (!code && *recodes)
         code = is_kept(transfer, &transfer->hard_link, &kept, err);
     *recodes = *recodes && !kept;
@@ -301,7 +298,7 @@ static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recod
         code = recode_name(transfer, &transfer->hard_link, &ignored, err);
     if (code == SB_END)
         sb_report(transfer->options->notify, SB_PROBLEM, "missing", transfer->path.data,
-                  "hard link to %s, which is not %s; left out", target, left ? "stored" : "there");
+                  "hard link to %s, which is not there; left out", target);
     transfer->member.hard_link = transfer->hard_link.data;
     return code;
 }
@@ -367,6 +364,7 @@ enum sb_code sb_transfer_name(struct sb_transfer_run *transfer, struct sb_error 
     size_t size = entry->path_size;
     enum sb_code code = clean_name(transfer, &name, &size, is_dir, err);
 
+    transfer->target_left = false;
     if (code)
         return code;
     if (!transfer->source->unique && !is_dir && sb_buf_set(&transfer->clean, name, size))

@@ -303,9 +303,11 @@ enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
         place->bytes = transfer.bytes;
     sb_stored_names_free(transfer.names);
     sb_seen_free(transfer.left);
+    sb_seen_free(transfer.conflicts);
     sb_naming_release(&transfer.naming);
     sb_buf_release(&transfer.path);
     sb_buf_release(&transfer.clean);
+    sb_buf_release(&transfer.target);
     sb_buf_release(&transfer.hard_link);
     sb_buf_release(&transfer.recoded);
     sb_buf_release(&transfer.link_target);
