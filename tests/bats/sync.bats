@@ -451,6 +451,61 @@ equal() {
     run ! grep -E '"(large|n|1|2)", .*O_CREAT' calls
 }
 
+@test "a source that is cut short, damaged, or has what cannot be held, removes nothing of it" {
+    sb sync t a.barecat
+    tar cf whole.tar -C t .
+    for size in 512 1024 2048 5632 6144 7000 9000; do
+        rm -rf out b.barecat*
+        sb sync a.barecat out/
+        sb sync a.barecat b.barecat
+        head -c "$size" whole.tar >cut.tar
+        run_fail 1 sb sync --delete --force cut.tar out
+        run_ok sb diff -C out a.barecat
+        run_fail 1 sb sync --delete --force cut.tar b.barecat
+        [[ $(sb find b.barecat) == "$(sb find a.barecat)" ]]
+    done
+    mkdir -p out/p/q
+    touch out/p/q/mine out/gone
+    rm t/a/1
+    mkfifo t/a/1 t/p
+    tar cf fifo.tar -C t .
+    run_fail 1 sb sync -n --delete fifo.tar out
+    planned=$(sort <<<"$output")
+    run_fail 1 sb sync -i --delete fifo.tar out
+    [[ $(sort <<<"$output") == "$planned" ]]
+    [[ -f out/a/1 && -e out/p/q/mine && ! -e out/gone ]]
+    run_fail 1 sb sync --delete fifo.tar:a out/a
+    [[ -f out/a/1 ]]
+}
+
+@test "what cannot be read in the source or the target stays" {
+    plainly() {
+        if ((EUID == 0)); then
+            setpriv --bounding-set=-dac_override,-dac_read_search "$SHARDBOX" sync "$@"
+        else
+            sb sync "$@"
+        fi
+    }
+    sb sync t a.barecat
+    sb sync a.barecat out/
+    mkdir -p out/x t/more
+    touch out/x/mine t/more/1
+    for mode in 0 100 400; do
+        chmod "$mode" t/a out/x
+        run_fail 1 plainly --delete t a.barecat
+        [[ $(sb cat a.barecat a/b/2 a/1) == $'two\none' ]]
+        [[ $(sb find --type=f a.barecat more) == more/1 ]]
+    done
+    chmod 755 t/a
+    chmod 0 out/x
+    run_fail 1 plainly -n --delete a.barecat out
+    output_lacks deleting
+    run_fail 1 plainly --delete a.barecat out
+    stderr_has 'x: cannot be opened'
+    chmod 755 out/x
+    [[ -e out/x/mine && -e out/more/1 ]]
+}
+
 @test "wrong uses" {
     sb sync t a.barecat
     mkdir other

@@ -50,9 +50,12 @@ struct syncing {
     struct sb_buf name; /* in the container */
 
     struct sqlite3 *db;
-    struct sqlite3_stmt *add, *keep, *find;
+    struct sqlite3_stmt *add, *keep, *find, *protect, *is_protected;
     struct sb_notify notify;
-    int fd; /* of the directory; -1: missing */
+    bool protects_all;       /* what the container lacks is not known: nothing is removed */
+    bool protects;           /* some names */
+    struct sb_error failure; /* of protecting one: then all are */
+    int fd;                  /* of the directory; -1: missing */
     struct batch batch;
     bool has_ways; /* something is in the way: it goes first, with all below it */
     struct sb_sync_counts counts;
@@ -73,9 +76,30 @@ static enum sb_code look_up(struct syncing *syncing, const char *name, size_t si
                              err);
 }
 
+/* Could this name not be read in the container, or one above it? Then what is there stays. */
+static enum sb_code is_protected(struct syncing *syncing, const char *name, size_t size,
+                                 bool *found, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (*found = syncing->protects_all; syncing->protects && !*found && !code && size > 0;
+         size = sb_parent_size(name, size)) {
+        sqlite3_bind_blob64(syncing->is_protected, 1, name, size, SQLITE_STATIC);
+        *found = sb_database_row(syncing->is_protected, &code, err);
+        sqlite3_reset(syncing->is_protected);
+    }
+    return code;
+}
+
 static enum sb_code add_going(struct syncing *syncing, const char *name, const struct found *found,
                               bool first, struct sb_error *err)
 {
+    bool stays;
+
+    if (is_protected(syncing, name, found->size, &stays, err))
+        return err->code;
+    if (stays)
+        return SB_OK;
     sqlite3_bind_blob64(syncing->add, 1, name, found->size, SQLITE_STATIC);
     sqlite3_bind_int(syncing->add, 2, found->is_dir);
     sqlite3_bind_int(syncing->add, 3, first);
@@ -212,6 +236,7 @@ static enum sb_code holds_more(struct syncing *syncing, struct sb_walk *walk, co
     if (sb_walk_to_parent(walk, name, size, SB_WALK_NO_MAKING, &dir_fd, &component, err))
         return err->code == SB_NOMEM ? err->code : SB_OK;
     fd = openat(dir_fd, component, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    *more = fd < 0 && errno != ENOENT;
     dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir && fd >= 0)
         close(fd);
@@ -231,7 +256,8 @@ static enum sb_code holds_more(struct syncing *syncing, struct sb_walk *walk, co
     return code;
 }
 
-/* Directories that hold what the filter leaves alone stay; the deepest are looked at first. */
+/* Directories stay that hold something that does, or cannot be read. The deepest are looked at
+ * first. */
 static enum sb_code keep_holders(struct syncing *syncing, struct sb_error *err)
 {
     struct sqlite3_stmt *rows = NULL;
@@ -346,8 +372,13 @@ static enum sb_code still_goes(struct syncing *syncing, const struct sb_entry *e
                                struct sb_error *err)
 {
     struct sb_entry now;
-    enum sb_code code = look_up(syncing, entry->path, entry->path_size, &now, err);
+    bool stays;
+    enum sb_code code = is_protected(syncing, entry->path, entry->path_size, &stays, err);
 
+    *goes = false;
+    if (code || stays)
+        return code;
+    code = look_up(syncing, entry->path, entry->path_size, &now, err);
     *goes = code == SB_NOENT || (!code && (now.type == SB_DIR) != (entry->type == SB_DIR));
     return code == SB_NOENT ? SB_OK : code;
 }
@@ -383,6 +414,41 @@ static enum sb_code remove_going(struct syncing *syncing, bool first, struct sb_
     return code;
 }
 
+/* It stays, and so do the directories above it. */
+static void protect_name(struct syncing *syncing, const char *name, size_t size)
+{
+    struct sb_error *failure = &syncing->failure;
+    enum sb_code code;
+
+    sqlite3_bind_blob64(syncing->protect, 1, name, size, SQLITE_STATIC);
+    code = sb_database_step(syncing->protect, failure);
+    for (; !code && size > 0; size = sb_parent_size(name, size))
+        code = keep(syncing, name, size, failure);
+    syncing->protects = true;
+    syncing->protects_all |= code != SB_OK;
+}
+
+/*
+ * What a problem is about stays in the tree. Its name is one of the container, or, if it comes from
+ * the sink, one of the tree.
+ */
+static void protect(struct syncing *syncing, const char *subject)
+{
+    const char *within = syncing->from->within;
+    size_t skip = strlen(within);
+    struct sb_buf name = {0};
+    bool stripped, known = subject && sb_name_normalize(subject, &name, &stripped) == SB_OK &&
+                           !stripped && name.size > 0;
+
+    syncing->protects_all |= !known;
+    if (known)
+        protect_name(syncing, name.data, name.size);
+    if (known && skip > 0 && name.size > skip + 1 &&
+        sb_name_within(name.data, name.size, within, skip))
+        protect_name(syncing, name.data + skip + 1, name.size - skip - 1);
+    sb_buf_release(&name);
+}
+
 /* In a real run this name, or one above it, would be free by now. */
 static bool is_freed(struct syncing *syncing, const char *name)
 {
@@ -409,18 +475,36 @@ static void pass_event(void *context, enum sb_level level, const char *kind, con
                          SB_CHANGE_NEW | (entry.type == SB_DIR ? 0 : SB_CHANGE_BYTES));
         return;
     }
+    if (level == SB_PROBLEM)
+        protect(syncing, subject);
     sb_report(options->notify, level, kind, subject, "%s%s", text,
               strcmp(kind, "exists") == 0 && !options->remove ? "; --delete removes it" : "");
+}
+
+static enum sb_code open_tables(struct syncing *syncing, struct sb_error *err)
+{
+    return SB_TABLES(&syncing->db, syncing->directory, err,
+                     "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, is_dir INTEGER,"
+                     " first INTEGER) WITHOUT ROWID;"
+                     "CREATE TABLE protected (name BLOB PRIMARY KEY) WITHOUT ROWID",
+                     {&syncing->protect, "INSERT OR IGNORE INTO protected VALUES (?1)"},
+                     {&syncing->is_protected, "SELECT 1 FROM protected WHERE name = ?1"},
+                     {&syncing->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
+                     {&syncing->keep, "DELETE FROM going WHERE name = ?1"},
+                     {&syncing->find, "SELECT first FROM going WHERE name = ?1"});
 }
 
 /* What to remove, and what of it before anything is written. */
 static enum sb_code plan(struct syncing *syncing, struct sb_error *err)
 {
     struct sb_source_options source = {0};
-    struct sb_catalog_options catalog = {.notify = syncing->options->notify};
+    struct sb_catalog_options catalog = {.notify = &syncing->notify};
     struct sb_catalog_result result = {0};
-    enum sb_code code =
-        sb_store_catalog(syncing->from->store, &syncing->catalog, &source, &catalog, &result, err);
+    enum sb_code code = open_tables(syncing, err);
+
+    if (!code)
+        code = sb_store_catalog(syncing->from->store, &syncing->catalog, &source, &catalog, &result,
+                                err);
 
     if (!code && result.damage.code) {
         *err = result.damage;
@@ -429,19 +513,12 @@ static enum sb_code plan(struct syncing *syncing, struct sb_error *err)
     if (!code)
         code = sb_sync_check_within(syncing->catalog, sb_store_name(syncing->from->store),
                                     syncing->from->within, false, err);
-    if (!code)
-        code = SB_TABLES(&syncing->db, syncing->directory, err,
-                         "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, is_dir INTEGER,"
-                         " first INTEGER) WITHOUT ROWID",
-                         {&syncing->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
-                         {&syncing->keep, "DELETE FROM going WHERE name = ?1"},
-                         {&syncing->find, "SELECT first FROM going WHERE name = ?1"});
     syncing->fd = open(syncing->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (!code && syncing->fd < 0 && errno != ENOENT)
         code = sb_fail_errno(err, errno, "%s", syncing->directory);
     if (!code && syncing->fd >= 0)
         code = walk_tree(syncing, err);
-    if (!code && syncing->fd >= 0 && syncing->options->filter)
+    if (!code && syncing->fd >= 0)
         code = keep_holders(syncing, err);
     return code ? code : check_limits(syncing, err);
 }
@@ -528,6 +605,8 @@ static void close_all(struct syncing *syncing)
     sqlite3_finalize(syncing->add);
     sqlite3_finalize(syncing->keep);
     sqlite3_finalize(syncing->find);
+    sqlite3_finalize(syncing->protect);
+    sqlite3_finalize(syncing->is_protected);
     sb_database_close(syncing->db);
     if (syncing->fd >= 0)
         close(syncing->fd);
