@@ -63,7 +63,7 @@ static const struct option options[] = {
     OPTION_FLAG('L', "dereference", struct settings, dereference,
                 "of a DIR: what symbolic links point to"),
     OPTION_FLAG('x', "one-file-system", struct settings, one_file_system,
-                "of a DIR: do not descend into other file systems"),
+                "of a DIR: do not descend into, or remove from, other file systems"),
     OPTION_GROUP("Reports"),
     OPTION_DRY_RUN(struct settings, dry_run),
     OPTION_FLAG('i', "itemize-changes", struct settings, itemize,

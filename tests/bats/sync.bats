@@ -383,8 +383,8 @@ equal() {
     touch out/a/1/x out/a/1-is-new/keep/keep
     for rules in --exclude=keep --exclude=nothing; do
         sb sync -n --delete "$rules" a.barecat out >planned 2>/dev/null || true
-        sb sync -i --delete "$rules" a.barecat out >done 2>errors || true
-        [[ $(sort planned) == "$(sort done)" ]] || fail "$(diff <(sort planned) <(sort done))"
+        sb sync -i --delete "$rules" a.barecat out >printed 2>errors || true
+        [[ $(sort planned) == "$(sort printed)" ]] || fail "$(diff <(sort planned) <(sort printed))"
     done
     run_ok sb diff -C out a.barecat
 }
@@ -504,6 +504,42 @@ equal() {
     stderr_has 'x: cannot be opened'
     chmod 755 out/x
     [[ -e out/x/mine && -e out/more/1 ]]
+}
+
+@test "-x removes nothing on another file system, in a source or a target" {
+    unshare -Urm true 2>/dev/null || skip 'nothing can be mounted here'
+    mkdir t/m
+    echo in >t/m/in
+    sb sync t a.barecat
+    sb sync a.barecat out/
+    mkdir out/other
+    cat >mounted <<'EOF'
+mount -t tmpfs none t/m && mount -t tmpfs none out/other || exit 9
+echo other >t/m/other
+echo other >out/other/file
+"$SHARDBOX" sync -x --delete t a.barecat && "$SHARDBOX" sync -x --delete a.barecat out && cat out/other/file
+EOF
+    run --separate-stderr unshare -Urm bash mounted
+    ((status != 9)) || skip 'nothing can be mounted here'
+    output_is other
+    [[ $(sb cat a.barecat m/in) == in && ! -e out/other/file ]]
+}
+
+@test "an archive of linked or wrapped shards: what it shares is not changed" {
+    sb sync t part.barecat
+    sb merge-symlink -o view.barecat part.barecat
+    tar cf a.tar -C t .
+    sb convert -q --wrap a.tar wrapped.barecat
+    before=$(md5sum part.barecat* a.tar)
+    rm t/a/1
+    seq 500 >t/c/n
+    echo new >t/new
+    for archive in view wrapped; do
+        run_ok sb sync --delete t "$archive.barecat"
+        run_ok sb diff -C t "$archive.barecat"
+        run_ok sb verify --strict "$archive.barecat"
+    done
+    [[ $(md5sum part.barecat* a.tar) == "$before" ]]
 }
 
 @test "wrong uses" {

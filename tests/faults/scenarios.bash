@@ -233,7 +233,9 @@ check_sync() {
 }
 
 has_nothing_to_sync() {
-    "$SHARDBOX" sync -nc --delete "$1" "$2" >log 2>&1 && [ ! -s log ] || report "there is still something to sync"
+    if ! "$SHARDBOX" sync -nc --delete "$1" "$2" >log 2>&1 || [ -s log ]; then
+        report "there is still something to sync"
+    fi
 }
 
 # A tree, with a link that leads out of it where a directory is to be.
@@ -252,7 +254,7 @@ run_synctree() {
 }
 check_synctree() {
     local name
-    verified at/a.barecat && same at/a.barecat synced || report "the archive was touched"
+    { verified at/a.barecat && same at/a.barecat synced; } || report "the archive was touched"
     diff -r outside at/outside >log 2>&1 || report "something outside was touched"
     if [[ $1 == @(finished|ended) ]]; then
         diff -r --no-dereference synced at/tree >log 2>&1 || report "the tree is not the new one"

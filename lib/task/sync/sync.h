@@ -39,8 +39,9 @@ struct sb_sync_options {
     bool dry_run;
     unsigned threads;
 
-    bool dereference; /* a tree as source: as pack has them */
-    bool one_file_system;
+    bool dereference; /* a tree as source: as pack has it */
+    bool
+        one_file_system; /* a tree as source: as pack has it; as target: nothing is removed there */
 
     int64_t shard_size; /* an archive as target: of struct sb_writer_options */
     bool seal;

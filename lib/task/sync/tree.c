@@ -201,8 +201,10 @@ static enum sb_code take_item(struct syncing *syncing, const struct sb_tree_item
 static enum sb_code walk_tree(struct syncing *syncing, struct sb_error *err)
 {
     const struct sb_sync_options *options = syncing->options;
-    const struct sb_tree_options how = {
-        .threads = options->threads, .filter = options->filter, .notify = options->notify};
+    const struct sb_tree_options how = {.threads = options->threads,
+                                        .filter = options->filter,
+                                        .one_file_system = options->one_file_system,
+                                        .notify = options->notify};
     struct sb_tree *tree = NULL;
     struct sb_tree_item item;
     enum sb_code code = sb_tree_new(&tree, &how, err);
