@@ -33,6 +33,7 @@ nosuch.barecat|verify nosuch.barecat
 nosuch.barecat|diff nosuch.barecat
 nosuch.barecat|unpack nosuch.barecat
 nosuch.barecat|rm nosuch.barecat x
+nosuch|sync nosuch a.barecat
 nosuch.barecat|mv nosuch.barecat x y
 nosuch.barecat|defrag nosuch.barecat
 nosuch.barecat|upgrade nosuch.barecat
@@ -70,6 +71,8 @@ notes.txt|find notes.txt
 notes.txt|du notes.txt
 empty|ls empty
 a.tar|rm a.tar x
+a.tar|sync dir a.tar
+a.barecat|sync a.barecat:nosuch out/
 a.tar|mv a.tar x y
 a.tar|defrag a.tar
 a.tar|upgrade a.tar
