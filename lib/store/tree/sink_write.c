@@ -128,6 +128,7 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
     for (int tries = 0; !code && tries < 2; tries++) {
         bool hidden = is_hidden(existing, making);
 
+        /* A temporary name is never taken: what was not looked at yet is first. */
         if (!hidden || tries > 0 || decision == SB_WRITE_REPLACE) {
             bool replace = hidden || decision == SB_WRITE_REPLACE;
 
