@@ -21,8 +21,8 @@ struct sb_same_files;
  * archive/sink.c: an archive, new or added to. Nothing of it is visible before the commit. A hard
  * link becomes a file of its own, with the bytes that its target has at that moment; the commit
  * reports a link whose target is missing as SB_PROBLEM ("missing"), also where the archive has a
- * file of that name, unless the run stored it or found its bytes to be the target's. The counts are those of the
- * finished archive.
+ * file of that name, unless the run stored it or found its bytes to be the target's. The counts are
+ * those of the finished archive.
  */
 struct sb_archive_sink_options {
     struct sb_writer_options writer;

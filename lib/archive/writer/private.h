@@ -36,7 +36,7 @@ struct sb_writer {
     sqlite3 *staging;  /* SB_APPEND: rows are kept here until the commit, so that their failures
                           cannot cost db's lock */
     sqlite3 *rows;     /* db or staging: the one whose table `files` rows go to */
-    uint32_t counter;       /* SB_APPEND: the change counter of db */
+    uint32_t counter;  /* SB_APPEND: the change counter of db */
     uint32_t shards_in_use; /* of an existing archive, see shardcount.h */
 
     struct sb_shard_out *shards;

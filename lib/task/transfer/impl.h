@@ -46,8 +46,8 @@ struct sb_transfer_run {
     struct sb_error why;
     struct sb_seen *left; /* files left out, by clean names of the source, which a hard link cannot
                              link to; NULL: none, or the source has no hard links */
-    struct sb_seen *conflicts; /* files of the source, by stored names, of which an earlier source
-                                  has other bytes; NULL: none */
+    struct sb_seen *conflicts; /* files of the source, by stored names; of other bytes in
+                                  an earlier source; NULL: none */
     struct sb_buf path;        /* names that were computed */
     struct sb_buf clean;       /* the current member's, as in the source */
     struct sb_buf hard_link;
