@@ -319,7 +319,7 @@ complete -c shardbox -n '__shardbox_is sync' -l size-only -d 'another time alone
 complete -c shardbox -n '__shardbox_is sync' -l include -x -d 'compare what matches; the first match decides'
 complete -c shardbox -n '__shardbox_is sync' -l exclude -x -d 'leave out what matches'
 complete -c shardbox -n '__shardbox_is sync' -s L -l dereference -d 'of a DIR: what symbolic links point to'
-complete -c shardbox -n '__shardbox_is sync' -s x -l one-file-system -d 'of a DIR: do not descend into other file systems'
+complete -c shardbox -n '__shardbox_is sync' -s x -l one-file-system -d 'of a DIR: do not descend into, or remove from, other file systems'
 complete -c shardbox -n '__shardbox_is sync' -s n -l dry-run -d 'print what would change, a line each; change nothing'
 complete -c shardbox -n '__shardbox_is sync' -s i -l itemize-changes -d 'print each change, with what differs as rsync has it'
 complete -c shardbox -n '__shardbox_is sync' -l json -d 'an object a line for each change, and for all'
