@@ -542,6 +542,23 @@ EOF
     [[ $(md5sum part.barecat* a.tar) == "$before" ]]
 }
 
+# SYNC_TREES: how many; more of them are tried by hand.
+@test "trees that change at random, both ways: rsync has nothing to say" {
+    for ((seed = 1; seed <= ${SYNC_TREES:-25}; seed++)); do
+        ((seed % 5 != 1)) || rm -rf random unpacked
+        "$BATS_TEST_DIRNAME/../tools/random-tree" "$seed" random
+        run_ok sb sync -q --delete random random.barecat
+        rm -rf unpacked
+        run_ok sb unpack -q random.barecat -C unpacked
+        run_ok rsync -anci --delete random/ unpacked/
+        output_is '' || fail "seed $seed"
+        run_ok sb sync -q --delete random.barecat local/
+        run_ok rsync -anci --delete random/ local/
+        output_is '' || fail "seed $seed"
+    done
+    run_ok sb verify random.barecat
+}
+
 @test "wrong uses" {
     sb sync t a.barecat
     mkdir other
