@@ -291,9 +291,10 @@ static enum sb_code transfer_meet(struct sb_transfer_run *transfer, struct sb_it
                             (int64_t)options->merged_number, &first, err);
     if (code == SB_OK && (size_t)first != options->merged_number)
         code = meet_rival(transfer, first, item, err);
-    if (code == SB_OK && member->hard_link && !item->rival)
-        code = meet_link(options, member, err);
-    return code;
+    if (code || !member->hard_link || item->rival)
+        return code;
+    code = meet_link(options, member, err);
+    return code == SB_END && sb_transfer_leave(transfer, err) ? err->code : code;
 }
 
 enum sb_code sb_transfer_heed(const struct sb_transfer_run *transfer, struct sb_error *err)
