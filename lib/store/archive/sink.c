@@ -744,7 +744,7 @@ static enum sb_code drain_dry_item(struct archive_sink *self, struct sb_item *it
 {
     const struct sb_entry *entry = &item->member.entry;
     const char *hard_link = item->member.hard_link;
-    bool same = (item->mark & SAME_BYTES) || hard_link;
+    bool there = item->state != SB_ITEM_FAILED;
 
     if (item->only_sums || item->rival)
         return SB_OK;
@@ -752,15 +752,14 @@ static enum sb_code drain_dry_item(struct archive_sink *self, struct sb_item *it
         return judge_link(self, item, err);
     if (compare_link(self, item, err))
         return err->code;
-    if (hard_link && has_target(self, hard_link, &same, err))
+    if (hard_link && has_target(self, hard_link, &there, err))
         return err->code;
-    if (note_same(self, entry, same || item->state != SB_ITEM_FAILED, err))
+    if (note_same(self, entry, there, err))
         return err->code;
-    if (hard_link && !same)
+    if (hard_link && !there)
         sb_report(self->notify, SB_PROBLEM, "missing", entry->path,
                   "hard link to '%s', which is not stored; left out", hard_link);
-    if (item->state == SB_ITEM_FAILED || (item->mark & (SAME_BYTES | NEW_ROW)) == SAME_BYTES ||
-        (hard_link && !same))
+    if (!there || (item->mark & (SAME_BYTES | NEW_ROW)) == SAME_BYTES)
         return SB_OK;
     sb_report(self->notify, SB_NOTE, "would-store", entry->path, "would be %s",
               item->replaces ? "replaced" : "stored");
