@@ -379,12 +379,40 @@ _shardbox_add() {
     [[ $1 == "$typed"* ]] && COMPREPLY+=("${word:strip}")
 }
 
+# Quotes the candidates as the word that is typed is. Bash would leave a $ or ` of a name as it
+# is if no file has that name, and run what it says. A bash that cannot leave the quoting to us
+# gets no such names.
+_shardbox_quote() {
+    local i word
+    if ! compopt -o noquote 2>/dev/null && ((BASH_VERSINFO[0] >= 4)); then
+        for i in "${!COMPREPLY[@]}"; do
+            [[ ${COMPREPLY[i]} != *[\$\`]* ]] || unset "COMPREPLY[$i]"
+        done
+        return
+    fi
+    for i in "${!COMPREPLY[@]}"; do
+        word=${COMPREPLY[i]}
+        case ${COMP_WORDS[COMP_CWORD]} in
+        \'*) word=${word//\'/\'\\\'\'} ;;
+        \"*)
+            word=${word//\\/\\\\}
+            word=${word//\"/\\\"}
+            word=${word//\$/\\\$}
+            word=${word//\`/\\\`}
+            ;;
+        *) printf -v word %q "$word" ;;
+        esac
+        COMPREPLY[i]=$word
+    done
+}
+
 _shardbox_add_files() {
     local found
     while IFS= read -r found; do
         [[ $found == *-shard-[0-9][0-9][0-9][0-9][0-9] ]] || _shardbox_add "$found"
     done < <(compgen "$1" -- "$typed")
     compopt -o filenames 2>/dev/null
+    _shardbox_quote
 }
 
 # Names in the container: path, row or array. Of an option's value it may follow.
@@ -400,6 +428,7 @@ _shardbox_add_names() {
     done < <("$program" --complete "${passed[@]}" -- "$what" "$archive" "$typed" 2>/dev/null)
     compopt -o filenames 2>/dev/null
     [[ ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null
+    _shardbox_quote
 }
 
 _shardbox_add_words() {

@@ -184,6 +184,41 @@ END
     [ ! -e ran ]
 }
 
+# typed_in_bash TEXT: types it into an interactive bash, then Enter; prints what the terminal showed.
+typed_in_bash() {
+    python3 - "$1" "$PROJECT/completions/shardbox.bash" <<'END'
+import os, pty, select, sys
+
+def type_and_wait(text, end):
+    os.write(terminal, text)
+    seen = b""
+    while end not in seen and select.select([terminal], [], [], 20)[0]:
+        seen += os.read(terminal, 65536)
+    return seen
+
+shell, terminal = pty.fork()
+if shell == 0:
+    os.environ.update(TERM="dumb", PS1="", HOME=os.getcwd())
+    os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+type_and_wait(b"source '%s'; PS1=; echo re''ady\n" % os.fsencode(sys.argv[2]), b"ready\r")
+sys.stdout.buffer.write(type_and_wait(os.fsencode(sys.argv[1]) + b"\necho do''ne\n", b"done\r"))
+os.close(terminal)
+END
+}
+
+@test "bash: a name in an archive is quoted, and what is in it never runs" {
+    mkdir tree
+    for name in 'k`touch${IFS}ran`' 'b$(touch ran)' 'c;touch ran;' "d'e" 'f"$(touch ran)"g' $'h\ni' '~' 'j\k'; do
+        echo "content of $name" >"tree/$name"
+    done
+    prepare
+    sb pack -f arch.barecat -C tree .
+    for typed in k b c d f h j \"k \"b \"f \'k \'b \'d; do
+        [[ $(typed_in_bash "shardbox cat arch.barecat $typed"$'\t') == *"content of ${typed#[\"\']}"* ]]
+        [[ ! -e ran ]]
+    done
+}
+
 @test "bash: members of tars and zips, but not of what is compressed as a whole" {
     prepare_containers
     for set in set.tar set.zip; do
