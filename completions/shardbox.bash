@@ -379,9 +379,9 @@ _shardbox_add() {
     [[ $1 == "$typed"* ]] && COMPREPLY+=("${word:strip}")
 }
 
-# Quotes the candidates as the word that is typed is. Bash would leave a $ or ` of a name as it
-# is if no file has that name, and run what it says. A bash that cannot leave the quoting to us
-# gets no such names.
+# Quotes the candidates as the word that is typed is. Bash would leave a $ or ` of a name as
+# it is if no file has that name, and run what it says. A bash that cannot leave the quoting
+# to us gets no such names.
 _shardbox_quote() {
     local i word
     if ! compopt -o noquote 2>/dev/null && ((BASH_VERSINFO[0] >= 4)); then
