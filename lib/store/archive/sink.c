@@ -825,12 +825,13 @@ static enum sb_code open_same(struct archive_sink *self,
 
     if (!self->appends || !options->names_repeat)
         return SB_OK;
-    self->same_is_lent = options->same != NULL;
-    if (self->same_is_lent)
+    if (options->same) {
+        self->same_is_lent = true;
         self->same = *options->same;
+    }
     if (!self->same)
         code = sb_same_files_new(&self->same, self->dry_run ? "." : options->path, err);
-    if (!code && self->same_is_lent)
+    if (!code && options->same)
         *options->same = self->same;
     return code;
 }

@@ -122,6 +122,7 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
     enum sb_code code;
     int dir_fd;
 
+    newcomer->fd = -1;
     if (decision == SB_WRITE_NEW)
         item->change = SB_CHANGE_NEW;
     code = find_place(job, walk, entry, &dir_fd, &component, err);
