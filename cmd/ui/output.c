@@ -90,6 +90,8 @@ void output_flush(void)
 
 void output_bytes(const void *data, size_t size)
 {
+    if (size == 0)
+        return;
     if (size > sizeof(pending.data) - pending.used)
         output_flush();
     if (size > sizeof(pending.data)) {
