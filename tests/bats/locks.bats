@@ -79,7 +79,7 @@ reads() {
     reads verify --json a.barecat
     reads verify a.barecat two
     reads diff -C tree a.barecat
-    reads diff a.barecat a.barecat
+    reads diff -C a.barecat a.barecat
     reads rm -n a.barecat one
     reads mv -n a.barecat one three
     reads split -n --parts=2 -o 'p-{}.barecat' a.barecat

@@ -173,6 +173,6 @@ state_of() {
     stderr_is "shardbox pack: --part: '0/4' is not I/N with I from 1 to N, such as 2/4, and not 'auto'"
     run_fail 2 sb pack --part=1/4 --stdin-name=x p.barecat -
     stderr_has '--part excludes --stdin-name'
-    run_fail 2 sb pack --part=1/4 .. .
-    stderr_is 'shardbox pack: ..: ends in no name to which the number of a part could be added'
+    run_fail 2 sb pack --part=1/4 nowhere/.. .
+    stderr_is 'shardbox pack: nowhere/..: ends in no name to which the number of a part could be added'
 }
