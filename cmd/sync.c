@@ -122,6 +122,9 @@ static enum sb_code set_within(struct side *side, const char *path, struct sb_er
 {
     bool stripped;
 
+    if (*path == ':')
+        return sb_fail(err, SB_INVALID, "%s: one ':' comes before a directory; type: %s:%s",
+                       side->typed, side->path, path + strspn(path, ":"));
     if (leads_up(path))
         return sb_fail(err, SB_INVALID, "%s: '..' leads out of the directory", side->typed);
     return sb_name_normalize(path, &side->within, &stripped) ? sb_fail_memory(err) : SB_OK;

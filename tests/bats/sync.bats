@@ -568,6 +568,8 @@ EOF
     stderr_is 'shardbox sync: a.barecat:x: is SOURCE and TARGET at once'
     run_fail 2 sb sync t new.tar
     stderr_has 'new.tar: is called as a tar, and sync makes archives'
+    run_fail 2 sb sync t a.barecat::x
+    stderr_is "shardbox sync: a.barecat::x: one ':' comes before a directory; type: a.barecat:x"
     run_fail 2 sb sync nowhere a.barecat
     stderr_has 'nowhere: '
     run_fail 2 sb sync - a.barecat
