@@ -707,3 +707,22 @@ new.bagz -C tree x|new.bagz: is called as a bag, and pack makes archives|pack ne
 LINES
     [[ ! -e a.barecat && ! -e new.tar && ! -e 'a b.zip' && ! -e new.bagz && $(cat notes.txt) == text ]]
 }
+
+@test "a file that is written to while it is read is named, also if its size stays" {
+    mkdir t
+    head -c 4M /dev/zero >t/big
+    sb pack a.barecat -C t .
+    touch t/big
+    for command in "pack b.barecat" "pack --append --update --checksum a.barecat"; do
+        read -ra command <<<"$command"
+        sb "${command[@]}" --bwlimit=1M -C t . 2>log &
+        sleep 1.5
+        printf x | dd of=t/big conv=notrunc status=none
+        status=0
+        wait $! || status=$?
+        ((status == 1))
+        grep -q 'big: was written to while it was read; stored as it was read' log
+    done
+    run_ok sb verify a.barecat
+    run_ok sb verify b.barecat
+}

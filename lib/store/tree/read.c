@@ -21,8 +21,12 @@
 
 #define BLOCK ((size_t)1 << 20)
 
+/* Of smaller files it is not looked for whether they were written to: that costs a call. */
+#define LOOKED_AT_AGAIN ((int64_t)64 << 10)
+
 static const char grew[] = "grew while it was read; stored as it was before";
 static const char shrank[] = "shrank while it was read; stored up to its new end";
+static const char written[] = "was written to while it was read; stored as it was read";
 
 void sb_tree_metadata(struct sb_member *member, const struct stat *st)
 {
@@ -242,6 +246,15 @@ static bool has_hole(const struct opened *file)
     return hole || run < file->st.st_size || lseek(file->fd, 0, SEEK_SET) != 0;
 }
 
+static bool was_written(const struct opened *file)
+{
+    const struct timespec *before = &file->st.st_mtim;
+    struct stat st;
+
+    return file->st.st_size >= LOOKED_AT_AGAIN && fstat(file->fd, &st) == 0 &&
+           (st.st_mtim.tv_sec != before->tv_sec || st.st_mtim.tv_nsec != before->tv_nsec);
+}
+
 static enum sb_code load_file(struct sb_member *member, const struct opened *file, char *data,
                               size_t capacity, bool sparse, struct sb_events *events,
                               struct sb_error *err)
@@ -260,6 +273,8 @@ static enum sb_code load_file(struct sb_member *member, const struct opened *fil
         return leave_out_errno(member, failed, events, err);
     if (got != expected)
         code = report(member, SB_PROBLEM, "changed", got > expected ? grew : shrank, events, err);
+    else if (was_written(file))
+        code = report(member, SB_PROBLEM, "changed", written, events, err);
     if (got < expected)
         member->entry.size = (int64_t)got;
     return code;
@@ -351,7 +366,7 @@ static enum sb_code feed(struct sb_member *member, const struct opened *file, ch
         return report(member, SB_PROBLEM, "changed", shrank, events, err);
     if (read(file->fd, &more, 1) > 0)
         return report(member, SB_PROBLEM, "changed", grew, events, err);
-    return SB_OK;
+    return was_written(file) ? report(member, SB_PROBLEM, "changed", written, events, err) : SB_OK;
 }
 
 /* A link that was left for later because it did not fit. */
