@@ -342,7 +342,7 @@ static enum sb_code measure_matches(struct usage *usage, const char *glob, struc
 static enum sb_code measure(struct usage *usage, const char *argument, struct sb_error *err)
 {
     struct sb_buf name = {0};
-    struct sb_entry entry;
+    struct sb_entry entry = {0};
     enum sb_code code = SB_NOENT;
     bool stripped;
 

@@ -358,9 +358,10 @@ f|0|1|1|8' ]]
     sb pack first.barecat first
     sb pack second.barecat -C first .
     for command in merge merge-symlink "convert --force"; do
-        run_fail 2 sb $command joined.barecat first.barecat second.barecat
+        read -ra words <<<"$command"
+        run_fail 2 sb "${words[@]}" joined.barecat first.barecat second.barecat
         stderr_is "shardbox ${command% *}: joined.barecat: no such file, and second.barecat, which is there, would be OUTPUT, as the last operand is; name OUTPUT with -o"
-        run_fail 2 sb $command -o new.barecat joined.barecat first.barecat
+        run_fail 2 sb "${words[@]}" -o new.barecat joined.barecat first.barecat
         stderr_lacks "name OUTPUT"
     done
     sb verify second.barecat

@@ -142,7 +142,8 @@ END
     sb convert a.barecat c.tar
     for name in b.barecat c.tar; do
         for command in verify ls find du cat "unpack -C out" rm; do
-            run_fail 1 sb $command a.barecat $name
+            read -ra words <<<"$command"
+            run_fail 1 sb "${words[@]}" a.barecat $name
             stderr_has "in the archive; it is a container of its own: name one at a time"
         done
     done
@@ -155,9 +156,10 @@ END
     echo x >tree/sub/file
     sb pack a.barecat tree
     for command in verify ls find cat "unpack -C out" rm; do
-        run_fail 1 sb $command a.barecat 'tree/*.jpg'
+        read -ra words <<<"$command"
+        run_fail 1 sb "${words[@]}" a.barecat 'tree/*.jpg'
         stderr_has "in the archive; '*' stays within a directory, '**/' means any below"
-        run_fail 1 sb $command a.barecat 'tree/**/*.jpg'
+        run_fail 1 sb "${words[@]}" a.barecat 'tree/**/*.jpg'
         stderr_lacks "stays within"
     done
     run_ok sb find a.barecat 'tree/**/f*'

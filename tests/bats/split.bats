@@ -468,7 +468,7 @@ shardbox split: x1.barecat: 1 file (2)'
 @test "--ratio takes percentages, which are the same numbers" {
     mkdir tree
     for i in {1..40}; do
-        touch tree/$i
+        touch "tree/$i"
     done
     sb pack x.barecat tree
     sb split -n --ratio=train=0.9,test=0.1 -o '{}.barecat' x.barecat >numbers

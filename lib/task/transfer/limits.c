@@ -57,7 +57,7 @@ static enum sb_code is_same_link(const struct sb_transfer_run *transfer,
 {
     struct sb_seen *seen = transfer->options->seen;
     const char *target = member->hard_link;
-    struct sb_seen_bytes link, bytes;
+    struct sb_seen_bytes link = {0}, bytes = {0};
     int64_t conflict = -1;
     enum sb_code code =
         sb_seen_find_bytes(seen, member->entry.path, member->entry.path_size, &link, err);

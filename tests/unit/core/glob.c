@@ -335,12 +335,14 @@ static void rules_that_decided_nothing(void)
     sb_filter_free(filter);
 }
 
+static unsigned short chance[3] = {11};
+
 static const char *random_text(char *out, const char *letters, size_t most)
 {
-    size_t size = (size_t)rand() % (most + 1);
+    size_t size = (size_t)nrand48(chance) % (most + 1);
 
     for (size_t i = 0; i < size; i++)
-        out[i] = letters[(size_t)rand() % strlen(letters)];
+        out[i] = letters[(size_t)nrand48(chance) % strlen(letters)];
     out[size] = '\0';
     return out;
 }
@@ -350,7 +352,6 @@ static void flat_patterns_mean_what_fnmatch_says(void)
     char pattern[16], name[16];
     int matched = 0;
 
-    srand(11);
     for (int i = 0; i < 200000; i++) {
         bool wanted;
 
