@@ -545,7 +545,7 @@ opened() {
 # By then its writer has been taken for one that nobody reads, or what it wrote is gone.
 @test "a pipe that is a container is opened once" {
     local kind command from
-    strace -o /dev/null true || skip "strace cannot trace here"
+    need_strace
     make_archive
     tar cf t.tar tree
     gzip -k t.tar
@@ -568,7 +568,7 @@ opened() {
 
 @test "a pipe is not read by commands that only change archives" {
     local command
-    strace -o /dev/null true || skip "strace cannot trace here"
+    need_strace
     mkdir tree
     tar cf t.tar tree
     for command in 'rm pipe x' 'mv pipe x y' 'defrag pipe' \

@@ -201,7 +201,7 @@ cut_off() {
 
 # A call that is cut off by a signal is made again; one that does nothing else is an error.
 @test "calls that are cut off for ever end in an error, and nothing is there" {
-    strace -o /dev/null true || skip "strace cannot trace here"
+    need_strace
     mkdir tree
     echo x >tree/file
     sb pack a.barecat tree

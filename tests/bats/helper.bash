@@ -39,6 +39,15 @@ need_shim() {
     ! grep -qE '__(asan|tsan)_init' "$SHARDBOX" || skip 'not under a sanitizer'
 }
 
+need_strace() {
+    strace -o /dev/null true 2>/dev/null || skip 'strace cannot trace here'
+}
+
+# traced ARGS...: strace -f, under which leaks cannot be looked for.
+traced() {
+    ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS strace -f "$@"
+}
+
 # Shows what the command did and fails.
 fail() {
     printf '%s\n' "$*"

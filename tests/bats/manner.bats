@@ -279,7 +279,7 @@ END
     mkfifo pipe
     # Holds the lock of each while it waits for its input.
     for name in a v; do
-        "$SHARDBOX" pack -q --append --seal --stdin-name=held $name.barecat - <pipe &
+        "$SHARDBOX" pack -q --append --seal --wait=1m --stdin-name=held $name.barecat - <pipe &
         pid=$!
         exec 9>pipe
         until ! "$SHARDBOX" rm -q -f $name.barecat none 2>/dev/null; do

@@ -440,7 +440,7 @@ many() {
 }
 
 @test "a source that is written to meanwhile ends it" {
-    strace -o /dev/null true || skip "strace cannot trace here"
+    need_strace
     # Leaks cannot be looked for under strace. The first link stops it until the source was changed.
     ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS timeout 60 strace -f -o trace -e trace=symlink \
         -e inject=symlink:signal=STOP:when=1 "$SHARDBOX" merge-symlink -o v.barecat a.barecat \

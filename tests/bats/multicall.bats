@@ -300,8 +300,7 @@ EOF
 }
 
 @test "what only shows text opens no files but the libraries" {
-    # Leaks cannot be looked for under strace.
-    ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS strace -f -e trace=openat,open -o trace "$SHARDBOX" --list >/dev/null
+    traced -e trace=openat,open -o trace "$SHARDBOX" --list >/dev/null
     run ! grep -vE '"(/etc/ld\.so|/lib|/usr/lib|/proc|/sys)|\+\+\+' trace
     [ -s trace ]
 }

@@ -693,7 +693,7 @@ empty_is_refused() {
     echo text >notes.txt
     while IFS='|' read -r typed what line; do
         eval "words=($typed)"
-        run_fail 2 strace -f -o trace -e trace=openat "$SHARDBOX" pack "${words[@]}"
+        run_fail 2 traced -o trace -e trace=openat "$SHARDBOX" pack "${words[@]}"
         stderr_is "shardbox pack: $what; type: shardbox $line"
         run ! grep -q '"\(tree/\)\?x"' trace
     done <<'LINES'

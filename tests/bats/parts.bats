@@ -111,7 +111,7 @@ state_of() {
 }
 
 @test "pack --part: files of other parts are not looked up" {
-    strace -o /dev/null true || skip "strace cannot trace here"
+    need_strace
     mkdir -p tree/{a,b}
     touch tree/{a,b}/file{1..40}
     # Leaks cannot be looked for under strace.

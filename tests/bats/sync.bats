@@ -24,6 +24,7 @@ equal() {
 }
 
 @test "a new archive, then nothing to do: no byte is read, and nothing is written" {
+    need_strace
     run_ok sb sync t a.barecat
     output_is ''
     equal
@@ -32,7 +33,7 @@ equal() {
     ((EUID == 0)) || chmod 644 t/c/n
     chmod 644 t/c/n
     touch -d '2024-05-06 07:08:09.123456789' t/c/n
-    run_ok strace -f -o calls -e trace=openat "$SHARDBOX" sync --delete -v t a.barecat
+    run_ok traced -o calls -e trace=openat "$SHARDBOX" sync --delete -v t a.barecat
     stderr_is ''
     run ! grep -E '"(n|1|2)", O_RDONLY' calls
     [[ $(stat -c '%n %i %Y %Z %s' a.barecat*) == "$before" ]]
@@ -442,12 +443,13 @@ equal() {
 }
 
 @test "no file of a tree has its own name before it is whole" {
+    need_strace
     seq 100000 >t/large
     sb sync t a.barecat
-    run_ok strace -f -o calls -e trace=openat "$SHARDBOX" sync a.barecat out/
+    run_ok traced -o calls -e trace=openat "$SHARDBOX" sync a.barecat out/
     run ! grep -E '"(large|n|1|2)", .*O_CREAT' calls
     sb convert -q a.barecat a.tar
-    run_ok strace -f -o calls -e trace=openat "$SHARDBOX" sync a.tar other/
+    run_ok traced -o calls -e trace=openat "$SHARDBOX" sync a.tar other/
     run ! grep -E '"(large|n|1|2)", .*O_CREAT' calls
 }
 

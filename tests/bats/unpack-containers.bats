@@ -225,9 +225,9 @@ PYTHON
 }
 
 @test "where the file system has no hard links, they are copies" {
-    strace -o /dev/null true || skip "strace cannot trace here"
+    need_strace
     tar_of a.tar <<<'f("a", "one"); h("b", "a"); f("big", b"x" * 3000000); h("c", "big")'
-    ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS run_ok strace -f -o trace -e trace=linkat \
+    ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS run_ok traced -o trace -e trace=linkat \
         -e inject=linkat:error=EPERM "$SHARDBOX" unpack -C out a.tar
     [[ $(<out/b) == one && $(stat -c '%h %Y %a' out/b) == '1 1000000000 644' ]]
     cmp out/big out/c

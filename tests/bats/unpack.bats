@@ -452,14 +452,13 @@ as_nobody() {
 
 @test "a large file that a killed run left short is finished by --existing=newer" {
     mkdir tree
-    strace -o /dev/null true || skip "strace cannot trace here"
+    need_strace
     seq 900000 >tree/big
     for time in '2001-02-03 04:05:06Z' @0 @-5; do
         rm -rf out
         touch -d "$time" tree/big
         sb pack --force a.barecat -C tree .
-        # Leaks cannot be looked for under strace.
-        ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS strace -f -o trace -e trace=write \
+        traced -o trace -e trace=write \
             -e inject=write:signal=KILL:when=4 "$SHARDBOX" unpack -j1 -C out a.barecat || true
         [[ -s out/big && $(stat -c %s out/big) -lt $(stat -c %s tree/big) ]] ||
             fail 'not killed half way'
