@@ -367,8 +367,7 @@ static void adding_to_an_archive(void)
 
     store("added", old);
     append("added", SB_MEET_REPLACE, more);
-    CHECK_TEXT(listing("added"),
-               "c=cx3 d/2,9 d/a=ux7 d/b=bx2 e/1,1 e/f=wx1 n=rx6 new=rx6 ");
+    CHECK_TEXT(listing("added"), "c=cx3 d/2,9 d/a=ux7 d/b=bx2 e/1,1 e/f=wx1 n=rx6 new=rx6 ");
     CHECK_TEXT(told.data, "clash:c/below clash:d missing:hard missing:none clash:e ");
     CHECK(counts.files == 4 && counts.superseded == 2);
 }
