@@ -353,7 +353,7 @@ static void flat_patterns_mean_what_fnmatch_says(void)
     int matched = 0;
 
     for (int i = 0; i < 200000; i++) {
-        bool wanted;
+        bool wanted, same;
 
         random_text(pattern, i % 2 ? "ab/*?[]!-^" : "ab/**??[a]", 8);
         random_text(name, "aab//[-!", 7);
@@ -362,10 +362,10 @@ static void flat_patterns_mean_what_fnmatch_says(void)
         /* To glibc a range without an end matches nothing, a '[' without one is a character. */
         if (pattern[0] && pattern[strlen(pattern) - 1] == '-')
             continue;
-        if (sb_glob_match_flat(pattern, name, strlen(name)) != wanted) {
+        same = sb_glob_match_flat(pattern, name, strlen(name)) == wanted;
+        if (!same)
             printf("# %s %s\n", pattern, name);
-            CHECK(!"the same as fnmatch");
-        }
+        CHECK(same);
     }
     CHECK(matched > 1000);
 }
