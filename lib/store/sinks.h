@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-struct sb_same_files;
+struct sb_name_set;
 
 /*
  * archive/sink.c: an archive, new or added to. Nothing of it is visible before the commit. A hard
@@ -70,7 +70,7 @@ struct sb_archive_sink_options {
 
     /* What the run found to be the same, which the caller keeps from one sink to the next; {NULL}
      * at the beginning. NULL: it has one sink. */
-    struct sb_same_files **same;
+    struct sb_name_set **same;
 
     bool dry_run;
     const struct sb_notify *notify;

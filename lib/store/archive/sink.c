@@ -8,7 +8,7 @@
 #include "core/number.h"
 #include "store/archive/holdings.h"
 #include "store/archive/unmet.h"
-#include "store/same_files.h"
+#include "store/name_set.h"
 #include "store/sinks.h"
 
 #include <stdio.h>
@@ -44,10 +44,12 @@ struct archive_sink {
 
     struct sb_holdings holdings;
 
-    /* NULL unless there may be hard links to what the archive had. In a dry run also of what would
-     * be stored. */
-    struct sb_same_files *same;
-    bool same_is_lent;
+    /*
+     * Files that the archive had, and whose bytes are those of members that came: a hard link to
+     * one may get the archive's bytes. In a dry run also what would be stored. NULL unless there
+     * may be hard links.
+     */
+    struct sb_name_set **same, *own_same;
 
     /* Where the member that comes in parts lies; touched only in turn. */
     uint32_t part_shard;
@@ -129,9 +131,11 @@ static bool has_same_bytes(struct archive_sink *self, const char *name, const st
 static enum sb_code note_same(struct archive_sink *self, const struct sb_entry *entry, bool same,
                               struct sb_error *err)
 {
-    return self->same && entry->type != SB_DIR
-               ? sb_same_files_set(self->same, entry->path, entry->path_size, same, err)
-               : SB_OK;
+    if (!self->same || entry->type == SB_DIR)
+        return SB_OK;
+    return same ? sb_name_set_add(self->same, self->dry_run ? "." : self->sink.name, entry->path,
+                                  entry->path_size, err)
+                : sb_name_set_remove(*self->same, entry->path, entry->path_size, err);
 }
 
 /*
@@ -147,7 +151,7 @@ static enum sb_code has_target(struct archive_sink *self, const char *target, bo
 
     *has = false;
     if (self->same)
-        code = sb_same_files_has(self->same, target, size, has, err);
+        code = sb_name_set_has(*self->same, target, size, has, err);
     if (code || *has || !self->holdings.progress || !self->writer)
         return code;
     code = sb_writer_lookup(self->writer, target, size, &entry, err);
@@ -812,28 +816,8 @@ static void free_sink(struct sb_sink *sink)
     sb_archive_free(self->existing);
     sb_holdings_release(&self->holdings);
     sb_rowset_release(&self->changing);
-    if (!self->same_is_lent)
-        sb_same_files_free(self->same);
+    sb_name_set_free(self->own_same);
     free(self);
-}
-
-/* Names may repeat, so there may be hard links. */
-static enum sb_code open_same(struct archive_sink *self,
-                              const struct sb_archive_sink_options *options, struct sb_error *err)
-{
-    enum sb_code code = SB_OK;
-
-    if (!self->appends || !options->names_repeat)
-        return SB_OK;
-    if (options->same) {
-        self->same_is_lent = true;
-        self->same = *options->same;
-    }
-    if (!self->same)
-        code = sb_same_files_new(&self->same, self->dry_run ? "." : options->path, err);
-    if (!code && options->same)
-        *options->same = self->same;
-    return code;
 }
 
 static enum sb_code open_target(struct archive_sink *self,
@@ -855,7 +839,7 @@ static enum sb_code open_target(struct archive_sink *self,
                                           .makes_way = options->meeting == SB_MEET_UPDATE,
                                           .unmet = options->unmet,
                                           .progress = options->progress};
-    return code ? code : open_same(self, options, err);
+    return code;
 }
 
 enum sb_code sb_sink_open_archive(struct sb_sink **out,
@@ -880,6 +864,9 @@ enum sb_code sb_sink_open_archive(struct sb_sink **out,
     self->size_only = options->size_only;
     self->unmet = options->unmet;
     self->changes = options->changes;
+    /* Where names repeat there may be hard links. */
+    if (self->appends && options->names_repeat)
+        self->same = options->same ? options->same : &self->own_same;
     self->notify = options->notify;
     code = open_target(self, options, err);
     if (code) {

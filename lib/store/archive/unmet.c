@@ -8,6 +8,7 @@
 #include "core/glob.h"
 #include "core/name.h"
 #include "core/number.h"
+#include "store/name_set.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -22,11 +23,9 @@ struct sb_unmet {
     struct sb_rowset coming; /* files whose names are foreseen */
     bool foresees, knows_moved;
     bool has_members;
-    bool protects_all;
-    bool protects; /* some names */
+    struct sb_name_set *protected; /* what is in it stays, and what is below */
 
     struct sqlite3 *db;
-    struct sqlite3_stmt *protect, *is_protected;
     struct sqlite3_stmt *add, *keep;
     struct sqlite3_stmt *add_moved, *find_moved, *take_moved, *get_moved;
     struct sb_buf kept_parent; /* the last directory whose ancestors were kept */
@@ -45,11 +44,8 @@ enum sb_code sb_unmet_new(struct sb_unmet **out, const struct sb_unmet_options *
     unmet->options = *options;
     unmet->under_size = strlen(options->under);
     code = SB_TABLES(&unmet->db, options->archive, err,
-                     "BEGIN; CREATE TABLE protected (name BLOB PRIMARY KEY) WITHOUT ROWID;"
-                     "CREATE TABLE going (name BLOB PRIMARY KEY, type INTEGER, size INTEGER)"
+                     "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, type INTEGER, size INTEGER)"
                      " WITHOUT ROWID",
-                     {&unmet->protect, "INSERT OR IGNORE INTO protected VALUES (?1)"},
-                     {&unmet->is_protected, "SELECT 1 FROM protected WHERE name = ?1"},
                      {&unmet->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
                      {&unmet->keep, "DELETE FROM going WHERE name = ?1"});
     if (code)
@@ -63,8 +59,7 @@ void sb_unmet_free(struct sb_unmet *unmet)
 {
     if (!unmet)
         return;
-    sqlite3_finalize(unmet->protect);
-    sqlite3_finalize(unmet->is_protected);
+    sb_name_set_free(unmet->protected);
     sqlite3_finalize(unmet->add);
     sqlite3_finalize(unmet->keep);
     sqlite3_finalize(unmet->add_moved);
@@ -224,26 +219,7 @@ bool sb_unmet_has_members(const struct sb_unmet *unmet)
 enum sb_code sb_unmet_protect(struct sb_unmet *unmet, const char *name, size_t size,
                               struct sb_error *err)
 {
-    unmet->protects_all |= size == 0;
-    unmet->protects = true;
-    sqlite3_bind_blob64(unmet->protect, 1, name, size, SQLITE_STATIC);
-    return sb_database_step(unmet->protect, err);
-}
-
-/* Is the name protected, or one above it? */
-static enum sb_code is_protected(const struct sb_unmet *unmet, const struct sb_entry *entry,
-                                 bool *found, struct sb_error *err)
-{
-    enum sb_code code = SB_OK;
-
-    *found = unmet->protects_all;
-    for (size_t size = entry->path_size; unmet->protects && !*found && !code && size > 0;
-         size = sb_parent_size(entry->path, size)) {
-        sqlite3_bind_blob64(unmet->is_protected, 1, entry->path, size, SQLITE_STATIC);
-        *found = sb_database_row(unmet->is_protected, &code, err);
-        sqlite3_reset(unmet->is_protected);
-    }
-    return code;
+    return sb_name_set_add(&unmet->protected, unmet->options.archive, name, size, err);
 }
 
 static enum sb_code may_go(const struct sb_unmet *unmet, const struct sb_entry *entry, bool *may,
@@ -256,7 +232,7 @@ static enum sb_code may_go(const struct sb_unmet *unmet, const struct sb_entry *
     *may = sb_filter_takes(unmet->options.filter, entry->path + skip, entry->path_size - skip,
                            entry->type == SB_DIR);
     if (*may)
-        code = is_protected(unmet, entry, &found, err);
+        code = sb_name_set_covers(unmet->protected, entry->path, entry->path_size, &found, err);
     *may = *may && !found;
     return code;
 }
@@ -285,7 +261,7 @@ enum sb_code sb_unmet_may_clear(struct sb_unmet *unmet, const struct sb_entry *d
     enum sb_code code = SB_OK;
 
     *may = unmet->options.removes;
-    if (!*may || (!unmet->options.filter && !unmet->protects))
+    if (!*may || (!unmet->options.filter && !unmet->protected))
         return SB_OK;
     code = open_names(unmet, &cursor, dir->path, true, true, err);
     while (!code && *may) {

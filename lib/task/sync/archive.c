@@ -105,13 +105,7 @@ static enum sb_code open_tree(struct syncing *syncing, struct sb_error *err)
 }
 
 /* What is wrong is reported when the members come. */
-static void ignore_event(void *context, enum sb_level level, const char *kind, const char *subject,
-                         const char *text)
-{
-    (void)context, (void)level, (void)kind, (void)subject, (void)text;
-}
-
-static const struct sb_notify silent = {.call = ignore_event};
+static const struct sb_notify silent = {0};
 
 static enum sb_code foresee_tree(struct syncing *syncing, struct sb_error *err)
 {

@@ -10,6 +10,7 @@
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "core/number.h"
+#include "store/name_set.h"
 #include "store/sinks.h"
 #include "store/tree/walk.h"
 #include "task/sync/sync.h"
@@ -50,12 +51,11 @@ struct syncing {
     struct sb_buf name; /* in the container */
 
     struct sqlite3 *db;
-    struct sqlite3_stmt *add, *keep, *find, *protect, *is_protected;
+    struct sqlite3_stmt *add, *keep, *find;
     struct sb_notify notify;
-    bool protects_all;       /* what the container lacks is not known: nothing is removed */
-    bool protects;           /* some names */
-    struct sb_error failure; /* of protecting one: then all are */
-    int fd;                  /* of the directory; -1: missing */
+    struct sb_name_set *protected; /* what is in it stays, and what is below */
+    bool protects_all;             /* what the container lacks is not known: nothing is removed */
+    int fd;                        /* of the directory; -1: missing */
     struct batch batch;
     bool has_ways; /* something is in the way: it goes first, with all below it */
     struct sb_sync_counts counts;
@@ -80,15 +80,8 @@ static enum sb_code look_up(struct syncing *syncing, const char *name, size_t si
 static enum sb_code is_protected(struct syncing *syncing, const char *name, size_t size,
                                  bool *found, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
-
-    for (*found = syncing->protects_all; syncing->protects && !*found && !code && size > 0;
-         size = sb_parent_size(name, size)) {
-        sqlite3_bind_blob64(syncing->is_protected, 1, name, size, SQLITE_STATIC);
-        *found = sb_database_row(syncing->is_protected, &code, err);
-        sqlite3_reset(syncing->is_protected);
-    }
-    return code;
+    *found = syncing->protects_all;
+    return *found ? SB_OK : sb_name_set_covers(syncing->protected, name, size, found, err);
 }
 
 static enum sb_code add_going(struct syncing *syncing, const char *name, const struct found *found,
@@ -419,14 +412,12 @@ static enum sb_code remove_going(struct syncing *syncing, bool first, struct sb_
 /* It stays, and so do the directories above it. */
 static void protect_name(struct syncing *syncing, const char *name, size_t size)
 {
-    struct sb_error *failure = &syncing->failure;
-    enum sb_code code;
+    struct sb_error ignored;
+    enum sb_code code =
+        sb_name_set_add(&syncing->protected, syncing->directory, name, size, &ignored);
 
-    sqlite3_bind_blob64(syncing->protect, 1, name, size, SQLITE_STATIC);
-    code = sb_database_step(syncing->protect, failure);
     for (; !code && size > 0; size = sb_parent_size(name, size))
-        code = keep(syncing, name, size, failure);
-    syncing->protects = true;
+        code = keep(syncing, name, size, &ignored);
     syncing->protects_all |= code != SB_OK;
 }
 
@@ -487,10 +478,7 @@ static enum sb_code open_tables(struct syncing *syncing, struct sb_error *err)
 {
     return SB_TABLES(&syncing->db, syncing->directory, err,
                      "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, is_dir INTEGER,"
-                     " first INTEGER) WITHOUT ROWID;"
-                     "CREATE TABLE protected (name BLOB PRIMARY KEY) WITHOUT ROWID",
-                     {&syncing->protect, "INSERT OR IGNORE INTO protected VALUES (?1)"},
-                     {&syncing->is_protected, "SELECT 1 FROM protected WHERE name = ?1"},
+                     " first INTEGER) WITHOUT ROWID",
                      {&syncing->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
                      {&syncing->keep, "DELETE FROM going WHERE name = ?1"},
                      {&syncing->find, "SELECT first FROM going WHERE name = ?1"});
@@ -607,8 +595,7 @@ static void close_all(struct syncing *syncing)
     sqlite3_finalize(syncing->add);
     sqlite3_finalize(syncing->keep);
     sqlite3_finalize(syncing->find);
-    sqlite3_finalize(syncing->protect);
-    sqlite3_finalize(syncing->is_protected);
+    sb_name_set_free(syncing->protected);
     sb_database_close(syncing->db);
     if (syncing->fd >= 0)
         close(syncing->fd);

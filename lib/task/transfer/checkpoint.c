@@ -5,7 +5,7 @@
 #include "archive/own/own_names.h"
 #include "archive/own/part.h"
 #include "core/number.h"
-#include "store/same_files.h"
+#include "store/name_set.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct sb_checkpoint {
     atomic_uint *shards; /* of the caller: how many are the archive's; may be NULL */
 
     struct sb_sink *sink; /* NULL: no stretch is open */
-    struct sb_same_files *same;
+    struct sb_name_set *same;
     struct sb_sink_counts counts;
 };
 
@@ -258,7 +258,7 @@ void sb_checkpoint_free(struct sb_checkpoint *run)
     sb_sink_free(run->sink);
     sb_hold_drop(&run->hold, false);
     sb_writer_free(run->guard);
-    sb_same_files_free(run->same);
+    sb_name_set_free(run->same);
     sb_progress_release(&run->progress);
     sb_buf_release(&run->place.last);
     sb_buf_release(&run->place.until);

@@ -44,12 +44,12 @@ struct sb_transfer_run {
     size_t block_size;
     enum sb_code broken; /* the source failed after what was filled; why */
     struct sb_error why;
-    struct sb_seen *left; /* files left out, by clean names of the source, which a hard link cannot
-                             link to; NULL: none, or the source has no hard links */
-    struct sb_seen *conflicts; /* files of the source, by stored names; of other bytes in
+    struct sb_name_set *left; /* files left out, by clean names of the source, which a hard link
+                             cannot link to; NULL: none, or the source has no hard links */
+    struct sb_name_set *conflicts; /* files of the source, by stored names; of other bytes in
                                   an earlier source; NULL: none */
-    struct sb_buf path;        /* names that were computed */
-    struct sb_buf clean;       /* the current member's, as in the source */
+    struct sb_buf path;            /* names that were computed */
+    struct sb_buf clean;           /* the current member's, as in the source */
     struct sb_buf hard_link;
     struct sb_buf recoded;     /* buffer of original */
     struct sb_buf link_target; /* target of a symbolic link */

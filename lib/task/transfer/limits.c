@@ -3,6 +3,7 @@
 #include "core/buf.h"
 #include "core/crc32c.h"
 #include "core/number.h"
+#include "store/name_set.h"
 #include "task/transfer/seen.h"
 #include "task/transfer/transfer.h"
 
@@ -38,14 +39,9 @@ static bool duplicates_end(const struct sb_transfer_options *options)
 static enum sb_code note_conflict(struct sb_transfer_run *transfer, const char *name, size_t size,
                                   struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
-    bool before;
-
     if (transfer->source->unique)
         return SB_OK;
-    if (!transfer->conflicts)
-        code = sb_seen_new(&transfer->conflicts, transfer->options->beside, err);
-    return code ? code : sb_seen_add(transfer->conflicts, name, size, &before, err);
+    return sb_name_set_add(&transfer->conflicts, transfer->options->beside, name, size, err);
 }
 
 /*
@@ -58,15 +54,15 @@ static enum sb_code is_same_link(const struct sb_transfer_run *transfer,
     struct sb_seen *seen = transfer->options->seen;
     const char *target = member->hard_link;
     struct sb_seen_bytes link = {0}, bytes = {0};
-    int64_t conflict = -1;
+    bool conflict = false;
     enum sb_code code =
         sb_seen_find_bytes(seen, member->entry.path, member->entry.path_size, &link, err);
 
     if (!code)
         code = sb_seen_find_bytes(seen, target, strlen(target), &bytes, err);
-    if (!code && transfer->conflicts)
-        code = sb_seen_find(transfer->conflicts, target, strlen(target), &conflict, err);
-    *same = !code && conflict < 0 && bytes.known && link.known && bytes.size == link.size &&
+    if (!code)
+        code = sb_name_set_has(transfer->conflicts, target, strlen(target), &conflict, err);
+    *same = !code && !conflict && bytes.known && link.known && bytes.size == link.size &&
             bytes.crc32c == link.crc32c;
     return code;
 }

@@ -1,6 +1,7 @@
 #include "core/choice.h"
 #include "core/glob.h"
 #include "core/name.h"
+#include "store/name_set.h"
 #include "store/naming.h"
 #include "task/fetch/stored_names.h"
 #include "task/transfer/impl.h"
@@ -249,26 +250,10 @@ static enum sb_code is_kept(const struct sb_transfer_run *transfer, const struct
 enum sb_code sb_transfer_leave(struct sb_transfer_run *transfer, struct sb_error *err)
 {
     const struct sb_buf *name = &transfer->clean;
-    enum sb_code code = SB_OK;
-    bool before;
 
     if (transfer->source->unique || transfer->member.entry.type == SB_DIR)
         return SB_OK;
-    if (!transfer->left)
-        code = sb_seen_new(&transfer->left, transfer->options->beside, err);
-    return code ? code : sb_seen_add(transfer->left, name->data, name->size, &before, err);
-}
-
-/* Was a file of this clean name left out? */
-static enum sb_code is_left(const struct sb_transfer_run *transfer, const struct sb_buf *name,
-                            bool *left, struct sb_error *err)
-{
-    int64_t place = -1;
-    enum sb_code code =
-        transfer->left ? sb_seen_find(transfer->left, name->data, name->size, &place, err) : SB_OK;
-
-    *left = place >= 0;
-    return code;
+    return sb_name_set_add(&transfer->left, transfer->options->beside, name->data, name->size, err);
 }
 
 /*
@@ -290,7 +275,8 @@ static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recod
         code = problem ? SB_END
                        : map_name(transfer, clean->data, clean->size, &transfer->hard_link, err);
     if (!code)
-        code = is_left(transfer, clean, &transfer->target_left, err);
+        code =
+            sb_name_set_has(transfer->left, clean->data, clean->size, &transfer->target_left, err);
     if (!code && *recodes)
         code = is_kept(transfer, &transfer->hard_link, &kept, err);
     *recodes = *recodes && !kept;

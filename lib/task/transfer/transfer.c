@@ -2,6 +2,7 @@
 
 #include "core/name.h"
 #include "core/number.h"
+#include "store/name_set.h"
 #include "task/fetch/stored_names.h"
 #include "task/transfer/impl.h"
 #include "task/transfer/recode_member.h"
@@ -302,8 +303,8 @@ enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
     if (place)
         place->bytes = transfer.bytes;
     sb_stored_names_free(transfer.names);
-    sb_seen_free(transfer.left);
-    sb_seen_free(transfer.conflicts);
+    sb_name_set_free(transfer.left);
+    sb_name_set_free(transfer.conflicts);
     sb_naming_release(&transfer.naming);
     sb_buf_release(&transfer.path);
     sb_buf_release(&transfer.clean);

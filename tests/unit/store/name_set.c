@@ -1,0 +1,71 @@
+/* lib/store/name_set.h */
+#include "store/name_set.h"
+#include "check.h"
+
+#include <string.h>
+
+static struct sb_name_set *set;
+static struct sb_error err;
+
+static void add(const char *name)
+{
+    CHECK(sb_name_set_add(&set, ".", name, strlen(name), &err) == SB_OK);
+}
+
+static bool has(const char *name)
+{
+    bool found;
+
+    CHECK(sb_name_set_has(set, name, strlen(name), &found, &err) == SB_OK);
+    return found;
+}
+
+static bool covers(const char *name)
+{
+    bool found;
+
+    CHECK(sb_name_set_covers(set, name, strlen(name), &found, &err) == SB_OK);
+    return found;
+}
+
+static void nothing_is_in_a_set_that_is_not_made(void)
+{
+    CHECK(!has("a") && !has("") && !covers("a/b"));
+    CHECK(sb_name_set_remove(set, "a", 1, &err) == SB_OK && !set);
+}
+
+static void a_name_is_in_it_until_it_is_removed(void)
+{
+    add("a/b");
+    add("a/b");
+    CHECK(has("a/b") && !has("a") && !has("a/b/c"));
+    CHECK(sb_name_set_remove(set, "a/b", 3, &err) == SB_OK);
+    CHECK(sb_name_set_remove(set, "other", 5, &err) == SB_OK);
+    CHECK(!has("a/b") && !covers("a/b"));
+}
+
+static void a_directory_covers_what_is_below_it(void)
+{
+    add("d/e");
+    CHECK(covers("d/e") && covers("d/e/f") && covers("d/e/f/g"));
+    CHECK(!covers("d") && !covers("d/ef") && !covers("e") && !covers(""));
+}
+
+static void the_empty_name_covers_everything(void)
+{
+    bool found;
+
+    CHECK(sb_name_set_add(&set, ".", NULL, 0, &err) == SB_OK);
+    CHECK(has("") && !has("x") && covers("x") && covers("x/y") && covers(""));
+    CHECK(sb_name_set_has(set, NULL, 0, &found, &err) == SB_OK && found);
+}
+
+int main(void)
+{
+    RUN(nothing_is_in_a_set_that_is_not_made);
+    RUN(a_name_is_in_it_until_it_is_removed);
+    RUN(a_directory_covers_what_is_below_it);
+    RUN(the_empty_name_covers_everything);
+    sb_name_set_free(set);
+    return check_end();
+}
