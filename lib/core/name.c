@@ -270,6 +270,14 @@ enum sb_code sb_name_normalize(const char *text, struct sb_buf *out, bool *strip
     return sb_buf_reserve(out, 0);
 }
 
+enum sb_code sb_name_join(struct sb_buf *out, const char *dir, size_t dir_size, const char *name,
+                          size_t size)
+{
+    if (sb_buf_set(out, dir, dir_size) || (dir_size && size && sb_buf_add_char(out, '/')))
+        return SB_NOMEM;
+    return sb_buf_add(out, name, size);
+}
+
 bool sb_strip_components(const char **name, size_t *size, unsigned count)
 {
     for (; count; count--) {

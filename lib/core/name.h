@@ -60,6 +60,10 @@ bool sb_parent_is_computable(const char *name, size_t size);
  */
 enum sb_code sb_name_normalize(const char *text, struct sb_buf *out, bool *stripped) SB_CHECKED;
 
+/* out becomes the name below dir; the root is an empty text, on both sides, and never NULL. */
+enum sb_code sb_name_join(struct sb_buf *out, const char *dir, size_t dir_size, const char *name,
+                          size_t size) SB_CHECKED;
+
 /*
  * Drops the first `count` components; false when nothing is left.
  */

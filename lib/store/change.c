@@ -1,5 +1,7 @@
 #include "store/change.h"
 
+#include <inttypes.h>
+
 #define PERMISSIONS 07777
 
 /* Is a value of the entry, which has this bit, another than that of `old`? */
@@ -27,6 +29,17 @@ unsigned sb_change_between(const struct sb_entry *entry, const struct sb_entry *
     if (differs(entry, old, SB_HAS_GID, entry->gid == old->gid))
         change |= SB_CHANGE_GID;
     return change;
+}
+
+enum sb_code sb_change_check_removals(const char *target, int64_t count, int64_t most,
+                                      struct sb_error *err)
+{
+    if (most < 0 || count <= most)
+        return SB_OK;
+    return sb_fail(err, SB_LIMIT,
+                   "%s: %" PRId64 " files and directories would be removed, and at most %" PRId64
+                   " may; nothing was changed",
+                   target, count, most);
 }
 
 void sb_change_report(const struct sb_change_report *report, const struct sb_entry *entry,

@@ -6,6 +6,9 @@
 #define SB_STORE_CHANGE_H
 
 #include "archive/entry.h"
+#include "core/error.h"
+
+#include <stdint.h>
 
 /* Bits. Those of values are set only if both sides know the value, or the target lacks it. */
 enum {
@@ -30,6 +33,10 @@ struct sb_change_report {
     void (*call)(void *context, const struct sb_entry *entry, unsigned change); /* or NULL */
     void *context;
 };
+
+/* SB_LIMIT if more than `most` files and directories of a target would be removed; -1: no limit. */
+enum sb_code sb_change_check_removals(const char *target, int64_t count, int64_t most,
+                                      struct sb_error *err) SB_CHECKED;
 
 void sb_change_report(const struct sb_change_report *report, const struct sb_entry *entry,
                       unsigned change);

@@ -10,7 +10,6 @@
 #include "core/number.h"
 #include "store/name_set.h"
 
-#include <inttypes.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -352,12 +351,7 @@ static enum sb_code check_number(const struct sb_unmet *unmet, struct sb_error *
                        unmet->options.archive);
     if (sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &count, err))
         return err->code;
-    if (unmet->options.most < 0 || count <= unmet->options.most)
-        return SB_OK;
-    return sb_fail(err, SB_LIMIT,
-                   "%s: %" PRId64 " files and directories would be removed, and at most %" PRId64
-                   " may; nothing was changed",
-                   unmet->options.archive, count, unmet->options.most);
+    return sb_change_check_removals(unmet->options.archive, count, unmet->options.most, err);
 }
 
 static enum sb_code drop(const struct sb_entry *entry, struct sb_writer *writer,

@@ -112,9 +112,7 @@ enum sb_code sb_stored_names_map(struct sb_stored_names *names, const char *name
         return code;
     if (names->strip && !sb_strip_components(&name, &size, names->strip))
         return SB_END;
-    if (sb_buf_set(&names->out, names->prefix.data, names->prefix.size) ||
-        (names->prefix.size && size && sb_buf_add_char(&names->out, '/')) ||
-        sb_buf_add(&names->out, name, size))
+    if (sb_name_join(&names->out, names->prefix.data, names->prefix.size, name, size))
         return sb_fail_memory(err);
     problem = why_not(names, names->out.data, names->out.size);
     if (problem) {

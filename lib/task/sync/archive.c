@@ -4,8 +4,8 @@
 #include "store/naming.h"
 #include "store/sinks.h"
 #include "task/pack/members.h"
+#include "task/sync/checks.h"
 #include "task/sync/sync.h"
-#include "task/sync/within.h"
 #include "task/transfer/transfer.h"
 
 #include <stdlib.h>
@@ -40,11 +40,9 @@ static bool name_target(const struct syncing *syncing, const char *subject, stru
 
     if (syncing->is_tree && strncmp(subject, root, size) == 0 && subject[size] == '/')
         subject += size + 1;
-    known = sb_name_normalize(subject, &normal, &stripped) == SB_OK && !stripped;
-    sb_buf_clear(name);
-    known = known && sb_buf_add_text(name, syncing->within) == SB_OK &&
-            (!*syncing->within || normal.size == 0 || sb_buf_add_char(name, '/') == SB_OK) &&
-            sb_buf_add(name, normal.data, normal.size) == SB_OK;
+    known = sb_name_normalize(subject, &normal, &stripped) == SB_OK && !stripped &&
+            sb_name_join(name, syncing->within, strlen(syncing->within), normal.data,
+                         normal.size) == SB_OK;
     sb_buf_release(&normal);
     return known;
 }
@@ -135,9 +133,8 @@ static enum sb_code foresee_member(struct syncing *syncing, const struct sb_memb
         return sb_fail_memory(err);
     if (problem || clean->size <= skip || !sb_name_within(clean->data, clean->size, from, size))
         return SB_OK;
-    sb_buf_clear(name);
-    if (sb_buf_add_text(name, syncing->within) || (name->size > 0 && sb_buf_add_char(name, '/')) ||
-        sb_buf_add(name, clean->data + skip, clean->size - skip))
+    if (sb_name_join(name, syncing->within, strlen(syncing->within), clean->data + skip,
+                     clean->size - skip))
         return sb_fail_memory(err);
     return sb_unmet_foresee(syncing->unmet, name->data, name->size, err);
 }
@@ -286,9 +283,7 @@ static enum sb_code remove_unmet(struct syncing *syncing, struct sb_sync_counts 
     if (!syncing->options->remove || !syncing->unmet)
         return SB_OK;
     if (!sb_unmet_has_members(syncing->unmet) && !syncing->options->from_empty)
-        return sb_fail(err, SB_INVALID,
-                       "%s: is empty, and nothing is removed for that; see --force",
-                       sb_store_name(syncing->from->store));
+        return sb_sync_fail_empty(syncing->from->store, err);
     if (sb_sink_remove_unmet(syncing->sink, &removed, err))
         return err->code;
     counts->removed = removed.files + removed.dirs;

@@ -13,14 +13,13 @@
 #include "store/name_set.h"
 #include "store/sinks.h"
 #include "store/tree/walk.h"
+#include "task/sync/checks.h"
 #include "task/sync/sync.h"
-#include "task/sync/within.h"
 #include "task/transfer/transfer.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,15 +64,12 @@ struct syncing {
 static enum sb_code look_up(struct syncing *syncing, const char *name, size_t size,
                             struct sb_entry *entry, struct sb_error *err)
 {
+    const char *within = syncing->from->within;
     struct sb_buf *whole = &syncing->name;
 
-    sb_buf_clear(whole);
-    if (sb_buf_add_text(whole, syncing->from->within) ||
-        (whole->size > 0 && size > 0 && sb_buf_add_char(whole, '/')) ||
-        sb_buf_add(whole, name, size))
+    if (sb_name_join(whole, within, strlen(within), name, size))
         return sb_fail_memory(err);
-    return sb_archive_lookup(syncing->catalog, whole->data ? whole->data : "", whole->size, entry,
-                             err);
+    return sb_archive_lookup(syncing->catalog, whole->data, whole->size, entry, err);
 }
 
 /* Could this name not be read in the container, or one above it? Then what is there stays. */
@@ -310,15 +306,8 @@ static enum sb_code check_limits(struct syncing *syncing, struct sb_error *err)
     if (code)
         return code;
     if (empty && count > 0)
-        return sb_fail(err, SB_INVALID,
-                       "%s: is empty, and nothing is removed for that; see --force",
-                       sb_store_name(syncing->from->store));
-    if (options->most < 0 || count <= options->most)
-        return SB_OK;
-    return sb_fail(err, SB_LIMIT,
-                   "%s: %" PRId64 " files and directories would be removed, and at most %" PRId64
-                   " may; nothing was changed",
-                   syncing->directory, count, options->most);
+        return sb_sync_fail_empty(syncing->from->store, err);
+    return sb_change_check_removals(syncing->directory, count, options->most, err);
 }
 
 static void note_removed(struct syncing *syncing, const struct sb_entry *entry)

@@ -322,6 +322,22 @@ static void a_name_in_latin_1_or_gbk_may_not_be_computable(void)
     CHECK(sb_parent_is_computable("", 0));
 }
 
+static void names_are_joined_without_a_slash_too_many(void)
+{
+    struct sb_buf out = {0};
+
+    CHECK(sb_name_join(&out, "a/b", 3, "c", 1) == SB_OK);
+    CHECK_TEXT(out.data, "a/b/c");
+    CHECK(sb_name_join(&out, "", 0, "c", 1) == SB_OK);
+    CHECK_TEXT(out.data, "c");
+    CHECK(sb_name_join(&out, "a", 1, NULL, 0) == SB_OK);
+    CHECK_TEXT(out.data, "a");
+    sb_buf_release(&out);
+    CHECK(sb_name_join(&out, NULL, 0, "", 0) == SB_OK);
+    CHECK_TEXT(out.data, "");
+    sb_buf_release(&out);
+}
+
 int main(void)
 {
     RUN(utf8_is_told_from_other_bytes);
@@ -337,5 +353,6 @@ int main(void)
     RUN(parents_of_every_kind_of_byte);
     RUN(parents_of_utf8_are_always_computable);
     RUN(a_name_in_latin_1_or_gbk_may_not_be_computable);
+    RUN(names_are_joined_without_a_slash_too_many);
     return check_end();
 }

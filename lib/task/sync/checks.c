@@ -1,6 +1,7 @@
-#include "task/sync/within.h"
+#include "task/sync/checks.h"
 
 #include "core/name.h"
+#include "store/store.h"
 
 #include <string.h>
 
@@ -21,4 +22,10 @@ enum sb_code sb_sync_check_within(struct sb_archive *archive, const char *name, 
                            (int)size, within);
     }
     return SB_OK;
+}
+
+enum sb_code sb_sync_fail_empty(const struct sb_store *from, struct sb_error *err)
+{
+    return sb_fail(err, SB_INVALID, "%s: is empty, and nothing is removed for that; see --force",
+                   sb_store_name(from));
 }
