@@ -315,8 +315,7 @@ static enum sb_code stream(struct sb_content *content, struct sb_entry *entry, i
         if (code)
             break;
         if (checked)
-            crc = part.hole ? sb_crc32c_zeros(crc, part.size)
-                            : sb_crc32c(crc, part.data, (size_t)part.size);
+            crc = sb_crc32c_block(crc, part.hole ? NULL : part.data, (size_t)part.size);
         code = each(context, part.hole ? NULL : part.data, (size_t)part.size, err);
         part.after_hole = part.hole;
     }

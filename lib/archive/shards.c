@@ -328,8 +328,7 @@ static enum sb_code sum_block(void *context, const void *data, size_t size, stru
 {
     struct summing *summing = context;
 
-    summing->crc32c = data ? sb_crc32c(summing->crc32c, data, size)
-                           : sb_crc32c_zeros(summing->crc32c, (int64_t)size);
+    summing->crc32c = sb_crc32c_block(summing->crc32c, data, size);
     return summing->each(summing->context, data, size, err);
 }
 

@@ -20,6 +20,9 @@ uint32_t sb_crc32c_combine(uint32_t first, uint32_t second, int64_t second_size)
 /* CRC of what `crc` covered, followed by `count` zeros; takes time in the logarithm of count. */
 uint32_t sb_crc32c_zeros(uint32_t crc, int64_t count);
 
+/* The same of a block: `size` bytes of data, or zeros where data is NULL. */
+uint32_t sb_crc32c_block(uint32_t crc, const void *data, size_t size);
+
 /* The implementation in use: "sse4.2", "armv8" or "table". */
 const char *sb_crc32c_form(void);
 

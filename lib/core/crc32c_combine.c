@@ -42,3 +42,8 @@ uint32_t sb_crc32c_zeros(uint32_t crc, int64_t count)
 {
     return ~shift(~crc, count);
 }
+
+uint32_t sb_crc32c_block(uint32_t crc, const void *data, size_t size)
+{
+    return data ? sb_crc32c(crc, data, size) : sb_crc32c_zeros(crc, (int64_t)size);
+}

@@ -174,7 +174,7 @@ struct summing {
 
 static void add_to_sum(struct sb_item *item, const void *data, size_t size)
 {
-    item->sum = data ? sb_crc32c(item->sum, data, size) : sb_crc32c_zeros(item->sum, (int64_t)size);
+    item->sum = sb_crc32c_block(item->sum, data, size);
     item->summed_size += (int64_t)size;
 }
 
@@ -186,14 +186,12 @@ static enum sb_code sum_block(void *context, const void *data, size_t size, stru
     return summing->each(summing->context, data, size, err);
 }
 
-static enum sb_code stream_summed(struct sb_batch *batch, struct sb_item *item, bool sparse,
-                                  sb_each_block *each, void *context, struct sb_error *err)
+static enum sb_code stream_and_sum(struct sb_batch *batch, struct sb_item *item, bool sparse,
+                                   sb_each_block *each, void *context, struct sb_error *err)
 {
     struct summing summing = {.item = item, .each = each, .context = context};
     enum sb_code code;
 
-    if (!item->sums)
-        return stream(batch, item, sparse, each, context, err);
     item->sum = 0;
     item->summed_size = 0;
     code = stream(batch, item, sparse, sum_block, &summing, err);
@@ -209,19 +207,11 @@ static enum sb_code pass_block(void *context, const void *data, size_t size, str
 
 enum sb_code sb_item_sum_all(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
 {
-    bool sums = item->sums;
-    enum sb_code code = SB_OK;
-
     if (item->summed)
         return SB_OK;
-    if (item->state == SB_ITEM_LARGE) {
-        item->sums = true;
-        code = stream_summed(batch, item, true, pass_block, NULL, err);
-        item->sums = sums;
-        return code;
-    }
-    if (item->hole > 0)
-        item->sum = sb_crc32c_zeros(0, item->hole);
+    if (item->state == SB_ITEM_LARGE)
+        return stream_and_sum(batch, item, true, pass_block, NULL, err);
+    item->sum = sb_crc32c_zeros(0, item->hole);
     item->summed_size = item->hole;
     if (item->data_size > 0)
         add_to_sum(item, batch->data + item->data_at, item->data_size);
@@ -232,13 +222,13 @@ enum sb_code sb_item_sum_all(struct sb_batch *batch, struct sb_item *item, struc
 enum sb_code sb_item_stream(struct sb_batch *batch, struct sb_item *item, sb_each_block *each,
                             void *context, struct sb_error *err)
 {
-    return stream_summed(batch, item, false, each, context, err);
+    return (item->sums ? stream_and_sum : stream)(batch, item, false, each, context, err);
 }
 
 enum sb_code sb_item_stream_sparse(struct sb_batch *batch, struct sb_item *item,
                                    sb_each_block *each, void *context, struct sb_error *err)
 {
-    return stream_summed(batch, item, true, each, context, err);
+    return (item->sums ? stream_and_sum : stream)(batch, item, true, each, context, err);
 }
 
 int64_t sb_item_part_size(const struct sb_item *item)

@@ -42,7 +42,6 @@ struct sb_item {
     int64_t hole; /* SB_ITEM_PART: it begins with this many zeros, which are not in the batch;
                      only for a sink that holds SB_KEEPS_SPARSE */
     bool part_last;
-    bool crc_known; /* entry.crc32c is known: of the item's bytes, or of the part */
     int spooled; /* SB_ITEM_LARGE: descriptor of a temporary file with the bytes; -1: the loader has
                     them, or it is a SB_ITEM_PART */
 

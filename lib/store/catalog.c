@@ -144,8 +144,7 @@ static enum sb_code sum_bytes(struct catalog *catalog, struct sb_entry *entry, s
 
     entry->crc32c = 0;
     while (!(code = sb_source_block_sparse(catalog->source, &data, &size, err)))
-        entry->crc32c = data ? sb_crc32c(entry->crc32c, data, size)
-                             : sb_crc32c_zeros(entry->crc32c, (int64_t)size);
+        entry->crc32c = sb_crc32c_block(entry->crc32c, data, size);
     entry->has |= SB_HAS_CRC;
     return code == SB_END ? SB_OK : code;
 }

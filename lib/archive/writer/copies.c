@@ -172,8 +172,7 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
     flow->write_failed = code != SB_OK;
     flow->done += (int64_t)size;
     if (!(to->has & SB_HAS_CRC))
-        flow->crc32c = data ? sb_crc32c(flow->crc32c, data, size)
-                            : sb_crc32c_zeros(flow->crc32c, (int64_t)size);
+        flow->crc32c = sb_crc32c_block(flow->crc32c, data, size);
     return code;
 }
 

@@ -326,25 +326,25 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 
 static bool knows_crc(const struct sb_item *item)
 {
-    return item->crc_known ||
-           (item->state != SB_ITEM_PART && (item->member.entry.has & SB_HAS_CRC));
+    return item->state != SB_ITEM_PART && (item->member.entry.has & SB_HAS_CRC);
 }
 
 /* All that can be done before it is known where the bytes go. */
-static void prepare(const struct sb_batch *batch, struct sb_item *item)
+static enum sb_code prepare(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
 {
     struct sb_entry *entry = &item->member.entry;
+    enum sb_code code;
 
     if (item->state != SB_ITEM_READ && item->state != SB_ITEM_PART)
-        return;
+        return SB_OK;
     if (item->state == SB_ITEM_READ)
         entry->size = (int64_t)item->data_size;
     if (knows_crc(item))
-        return;
-    entry->crc32c = sb_crc32c_zeros(0, item->hole);
-    if (item->data_size > 0)
-        entry->crc32c = sb_crc32c(entry->crc32c, batch->data + item->data_at, item->data_size);
+        return SB_OK;
+    code = sb_item_sum_all(batch, item, err);
+    entry->crc32c = item->sum;
     item->mark |= UNCHECKED;
+    return code;
 }
 
 /* The name is the archive's, and its bytes are others. */
@@ -384,8 +384,9 @@ static enum sb_code prepare_all(const struct archive_sink *self, struct sb_batch
     for (size_t i = 0; !code && i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
-        prepare(batch, item);
-        if (item->compares && (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE))
+        code = prepare(batch, item, err);
+        if (!code && item->compares &&
+            (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE))
             code = compare(self, batch, item, err);
     }
     return code;
@@ -505,8 +506,7 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
     if ((int64_t)size > flow->reserved - flow->done)
         return sb_fail(err, SB_DAMAGED, "%s: has more bytes than it declares", flow->entry->path);
     if (flow->summed)
-        flow->crc32c = data ? sb_crc32c(flow->crc32c, data, size)
-                            : sb_crc32c_zeros(flow->crc32c, (int64_t)size);
+        flow->crc32c = sb_crc32c_block(flow->crc32c, data, size);
     code = data ? sb_writer_write(flow->writer, flow->entry->shard,
                                   flow->entry->offset + flow->done, data, size, err)
                 : sb_writer_skip(flow->writer, flow->entry->shard, (int64_t)size, err);

@@ -75,7 +75,7 @@ static enum sb_code sum_block(void *context, const void *data, size_t size, stru
     uint32_t *sum = context;
 
     (void)err;
-    *sum = data ? sb_crc32c(*sum, data, size) : sb_crc32c_zeros(*sum, (int64_t)size);
+    *sum = sb_crc32c_block(*sum, data, size);
     return SB_OK;
 }
 

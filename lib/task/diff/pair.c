@@ -157,8 +157,7 @@ static enum sb_code add_bytes(void *context, const void *data, size_t size, stru
         return sb_fail_interrupt(err);
     if (sum->text)
         return sb_buf_add(sum->text, data, size) ? sb_fail_memory(err) : SB_OK;
-    sum->crc32c =
-        data ? sb_crc32c(sum->crc32c, data, size) : sb_crc32c_zeros(sum->crc32c, (int64_t)size);
+    sum->crc32c = sb_crc32c_block(sum->crc32c, data, size);
     return SB_OK;
 }
 

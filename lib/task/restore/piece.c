@@ -26,8 +26,7 @@ enum sb_code sb_restore_piece_add(void *context, const void *data, size_t size,
     code = sb_spool_add(&piece->bytes, data, size, err);
     piece->lost = code != SB_OK;
     if (!code)
-        piece->crc =
-            data ? sb_crc32c(piece->crc, data, size) : sb_crc32c_zeros(piece->crc, (int64_t)size);
+        piece->crc = sb_crc32c_block(piece->crc, data, size);
     return code;
 }
 

@@ -62,7 +62,6 @@ static void settle(struct sb_item *item, struct spool *spool, size_t at)
         item->member.has &= ~(unsigned)SB_KEEPS_SPARSE;
     entry->has &= ~(unsigned)SB_HAS_CRC;
     item->member.located = false;
-    item->crc_known = false;
     item->data_at = at;
     item->data_size = spool->size;
     item->state = spool->fd < 0 ? SB_ITEM_READ : SB_ITEM_LARGE;

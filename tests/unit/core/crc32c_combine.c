@@ -36,6 +36,7 @@ static void zeros_are_as_if_they_were_there(void)
 
     for (size_t count = 0; count <= sizeof(zeros); count += 13) {
         CHECK(sb_crc32c_zeros(crc, (int64_t)count) == sb_crc32c(crc, zeros, count));
+        CHECK(sb_crc32c_block(crc, NULL, count) == sb_crc32c_block(crc, zeros, count));
         CHECK(sb_crc32c_zeros(0, (int64_t)count) == sb_crc32c(0, zeros, count));
     }
     CHECK(sb_crc32c_zeros(sb_crc32c_zeros(crc, INT64_MAX - 100), 100) ==
