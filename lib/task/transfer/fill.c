@@ -12,7 +12,6 @@ static void keep_choice(struct sb_item *item, const struct sb_item *choice)
     item->old_row = choice->old_row;
     item->mark = choice->mark;
     item->change = choice->change;
-    item->old_row = choice->old_row;
     item->compares = choice->compares;
     item->rival = choice->rival;
     item->sums = choice->sums;

@@ -67,6 +67,20 @@ static enum sb_code is_same_link(const struct sb_transfer_run *transfer,
     return code;
 }
 
+/* Names a conflict with the earlier source `first`; SB_OK: the run goes on without this one. */
+static enum sb_code refuse_duplicate(struct sb_transfer_run *transfer, const struct sb_entry *entry,
+                                     int64_t first, struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    char text[512];
+
+    describe_duplicate(options, transfer->source->name, first, text, sizeof(text));
+    if (duplicates_end(options))
+        return fail_duplicate(entry->path, text, err);
+    sb_report(options->notify, SB_PROBLEM, "duplicate", entry->path, "%s", text);
+    return note_conflict(transfer, entry->path, entry->path_size, err);
+}
+
 /*
  * The name came from an earlier source. SB_OK: the bytes are to be compared with those of that one,
  * or, of a hard link, what became of its target is to be known first.
@@ -79,7 +93,6 @@ static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
     const struct sb_entry *entry = &member->entry;
     bool knows = (entry->has & SB_HAS_CRC) && !item->original;
     struct sb_seen_bytes old;
-    char text[512];
 
     if (options->duplicates != SB_DUPLICATE_ERROR) {
         transfer->sink->counts.left++;
@@ -103,31 +116,20 @@ static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
         transfer->sink->counts.left += knows;
         return knows ? SB_END : SB_OK;
     }
-    describe_duplicate(options, transfer->source->name, first, text, sizeof(text));
-    if (duplicates_end(options))
-        return fail_duplicate(entry->path, text, err);
-    sb_report(options->notify, SB_PROBLEM, "duplicate", entry->path, "%s", text);
-    return note_conflict(transfer, entry->path, entry->path_size, err) ? err->code : SB_END;
+    return refuse_duplicate(transfer, entry, first, err) ? err->code : SB_END;
 }
 
 /* A hard link with a rival, once all that comes before it is known. */
 static enum sb_code judge_link(struct sb_transfer_run *transfer, const struct sb_item *item,
                                struct sb_error *err)
 {
-    const struct sb_transfer_options *options = transfer->options;
-    const struct sb_entry *entry = &item->member.entry;
     bool same;
-    char text[512];
     enum sb_code code = is_same_link(transfer, &item->member, &same, err);
 
     transfer->sink->counts.left += !code && same;
     if (code || same)
         return code;
-    describe_duplicate(options, transfer->source->name, item->rival - 1, text, sizeof(text));
-    if (duplicates_end(options))
-        return fail_duplicate(entry->path, text, err);
-    sb_report(options->notify, SB_PROBLEM, "duplicate", entry->path, "%s", text);
-    return note_conflict(transfer, entry->path, entry->path_size, err);
+    return refuse_duplicate(transfer, &item->member.entry, item->rival - 1, err);
 }
 
 /* On a worker: is an item with a rival the same, or a conflict? */
