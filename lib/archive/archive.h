@@ -170,6 +170,10 @@ enum sb_code sb_cursor_open(struct sb_cursor **out, struct sb_archive *archive,
                             const struct sb_query *query, struct sb_error *err) SB_CHECKED;
 void sb_cursor_free(struct sb_cursor *cursor);
 
+/* Is there anything below this directory? "": in the archive. */
+enum sb_code sb_archive_has_below(struct sb_archive *archive, const char *dir, bool *found,
+                                  struct sb_error *err) SB_CHECKED;
+
 /* SB_END after the last; SB_INTERRUPT. The entry's strings live until the next call on this cursor.
  */
 enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry,

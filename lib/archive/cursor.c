@@ -607,3 +607,19 @@ enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry, st
     }
     return code;
 }
+
+enum sb_code sb_archive_has_below(struct sb_archive *archive, const char *dir, bool *found,
+                                  struct sb_error *err)
+{
+    const struct sb_query below = {
+        .order = SB_BY_PATH, .files = true, .dirs = true, .under = dir, .names_only = true};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code = sb_cursor_open(&cursor, archive, &below, err);
+
+    if (!code)
+        code = sb_cursor_next(cursor, &entry, err);
+    sb_cursor_free(cursor);
+    *found = code == SB_OK;
+    return code == SB_END ? SB_OK : code;
+}

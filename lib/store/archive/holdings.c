@@ -72,20 +72,9 @@ static enum sb_code drop_clash(struct sb_holdings *holdings, const struct sb_ent
 static enum sb_code has_below(struct sb_holdings *holdings, const struct sb_entry *dir, bool *found,
                               struct sb_error *err)
 {
-    const struct sb_query below = {
-        .order = SB_BY_PATH, .files = true, .dirs = true, .under = dir->path, .names_only = true};
-    struct sb_cursor *cursor;
-    struct sb_entry entry;
-    enum sb_code code;
-
-    if (holdings->writer)
-        return sb_writer_has_below(holdings->writer, dir->path, dir->path_size, found, err);
-    code = sb_cursor_open(&cursor, holdings->archive, &below, err);
-    if (!code)
-        code = sb_cursor_next(cursor, &entry, err);
-    sb_cursor_free(cursor);
-    *found = code == SB_OK;
-    return code == SB_END ? SB_OK : code;
+    return holdings->writer
+               ? sb_writer_has_below(holdings->writer, dir->path, dir->path_size, found, err)
+               : sb_archive_has_below(holdings->archive, dir->path, found, err);
 }
 
 /* What the archive has under a name that a new type needs. *gone: it is dropped. */

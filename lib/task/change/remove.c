@@ -93,20 +93,13 @@ static enum sb_code refuse_directory(struct removal *removal, const struct sb_en
                                      struct sb_error *err)
 {
     const struct sb_remove_options *options = removal->options;
-    struct sb_query below = {
-        .order = SB_BY_PATH, .files = true, .dirs = true, .under = entry->path, .names_only = true};
-    struct sb_cursor *cursor;
-    struct sb_entry first;
     enum sb_code code = SB_OK;
+    bool full = true;
 
-    if (options->empty) {
-        code = sb_cursor_open(&cursor, removal->archive, &below, err);
-        if (!code)
-            code = sb_cursor_next(cursor, &first, err);
-        sb_cursor_free(cursor);
-        if (code)
-            return code == SB_END ? SB_OK : code;
-    }
+    if (options->empty)
+        code = sb_archive_has_below(removal->archive, entry->path, &full, err);
+    if (code || !full)
+        return code;
     sb_report(options->notify, SB_PROBLEM, "directory", entry->path,
               "is a directory%s; -r removes it with all that is below it",
               options->empty ? " that is not empty" : "");

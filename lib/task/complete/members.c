@@ -76,8 +76,7 @@ static enum sb_code add_member(struct sb_found *found, const struct sb_member *m
     if (sb_naming_clean(member->entry.path, member->entry.path_size, is_dir, clean, &problem))
         return sb_fail_memory(err);
     if (problem || clean->size <= dir ||
-        memcmp(clean->data, directory, dir > 0 ? dir - 1 : 0) != 0 ||
-        (dir > 0 && clean->data[dir - 1] != '/'))
+        !sb_name_within(clean->data, clean->size, directory, dir > 0 ? dir - 1 : 0))
         return SB_OK;
     rest = clean->data + dir;
     size = clean->size - dir;

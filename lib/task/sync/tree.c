@@ -273,39 +273,20 @@ static enum sb_code keep_holders(struct syncing *syncing, struct sb_error *err)
     return code;
 }
 
-static enum sb_code is_empty(struct syncing *syncing, bool *empty, struct sb_error *err)
-{
-    const struct sb_query query = {.order = SB_BY_PATH,
-                                   .files = true,
-                                   .dirs = true,
-                                   .under = syncing->from->within,
-                                   .names_only = true};
-    struct sb_cursor *cursor;
-    struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, syncing->catalog, &query, err);
-
-    if (code)
-        return code;
-    code = sb_cursor_next(cursor, &entry, err);
-    sb_cursor_free(cursor);
-    *empty = code == SB_END;
-    return code == SB_END ? SB_OK : code;
-}
-
 /* Before anything changes. */
 static enum sb_code check_limits(struct syncing *syncing, struct sb_error *err)
 {
     const struct sb_sync_options *options = syncing->options;
     int64_t count = 0;
-    bool empty = false;
+    bool full = true;
     enum sb_code code =
         sb_database_integer(syncing->db, "SELECT count(*) FROM going", 0, &count, err);
 
     if (!code && options->remove && !options->from_empty)
-        code = is_empty(syncing, &empty, err);
+        code = sb_archive_has_below(syncing->catalog, syncing->from->within, &full, err);
     if (code)
         return code;
-    if (empty && count > 0)
+    if (!full && count > 0)
         return sb_sync_fail_empty(syncing->from->store, err);
     return sb_change_check_removals(syncing->directory, count, options->most, err);
 }
