@@ -3,8 +3,8 @@
 
 #include "core/buf.h"
 #include "core/io.h"
-#include "core/time.h"
 #include "store/tree/names.h"
+#include "store/tree/read.h"
 #include "store/tree/walk.h"
 
 #include <errno.h>
@@ -89,24 +89,13 @@ static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t
 static void describe(struct sb_child *child, const struct sb_buf *path, const struct stat *st)
 {
     *child = (struct sb_child){
-        .entry =
-            {
-                .path = path->data,
-                .path_size = path->size,
-                .type = S_ISDIR(st->st_mode)   ? SB_DIR
-                        : S_ISLNK(st->st_mode) ? SB_LINK
-                                               : SB_FILE,
-                .has = SB_HAS_MODE | SB_HAS_UID | SB_HAS_GID | SB_HAS_MTIME,
-                .mode = st->st_mode,
-                .uid = st->st_uid,
-                .gid = st->st_gid,
-                .mtime_ns = sb_time_ns(st->st_mtim),
-                .size = st->st_size,
-            },
+        .entry = sb_tree_entry_of(st),
         .special = sb_special_word(st->st_mode),
         .device = st->st_dev,
         .inode = st->st_ino,
     };
+    child->entry.path = path->data;
+    child->entry.path_size = path->size;
 }
 
 static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *listing,

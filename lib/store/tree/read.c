@@ -28,6 +28,21 @@ static const char grew[] = "grew while it was read; stored as it was before";
 static const char shrank[] = "shrank while it was read; stored up to its new end";
 static const char written[] = "was written to while it was read; stored as it was read";
 
+struct sb_entry sb_tree_entry_of(const struct stat *st)
+{
+    return (struct sb_entry){
+        .type = S_ISDIR(st->st_mode)   ? SB_DIR
+                : S_ISLNK(st->st_mode) ? SB_LINK
+                                       : SB_FILE,
+        .has = SB_HAS_MODE | SB_HAS_UID | SB_HAS_GID | SB_HAS_MTIME,
+        .mode = st->st_mode,
+        .uid = st->st_uid,
+        .gid = st->st_gid,
+        .mtime_ns = sb_time_ns(st->st_mtim),
+        .size = st->st_size,
+    };
+}
+
 void sb_tree_metadata(struct sb_member *member, const struct stat *st)
 {
     struct sb_entry *entry = &member->entry;

@@ -35,6 +35,9 @@ struct sb_tree_read {
     struct sb_share own_share;
 };
 
+/* What an object is, without its name; a time out of reach is the nearest that is in reach. */
+struct sb_entry sb_tree_entry_of(const struct stat *st);
+
 /* The metadata in the member's entry, as of st. */
 void sb_tree_metadata(struct sb_member *member, const struct stat *st);
 

@@ -18,6 +18,7 @@ struct sb_tree_sink {
     struct sqlite3 *db;
     struct sb_tree_names *names; /* NULL where options.names_differ */
     struct sb_tree_dirs *dirs;
+    size_t dirs_noted;        /* how many are in it */
     struct sb_tree_wave wave; /* directories to be made before the next file is taken */
     struct sb_entry closed;   /* the first of those to be finished one by one, if has_closed */
     bool has_closed;

@@ -54,6 +54,7 @@ static enum sb_code make_directory(void *context, struct sb_walk *walk,
     struct sb_tree_sink *sink = context;
     struct sb_attributes attributes;
     const char *component;
+    struct stat found;
     bool made = false;
     enum sb_code code;
     int dir_fd;
@@ -62,10 +63,10 @@ static enum sb_code make_directory(void *context, struct sb_walk *walk,
                              &dir_fd, &component, err);
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     if (!code)
-        code = sb_target_make_directory(dir_fd, component, &attributes, &made, err);
+        code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found, err);
     *change = made ? SB_CHANGE_NEW : 0;
     if (!code && !made && sink->options.existing == SB_EXISTING_UPDATE)
-        *change = change_of(dir_fd, component, entry, &attributes);
+        *change = sb_tree_attributes_differ(&found, entry, &attributes);
     return code;
 }
 
@@ -88,6 +89,7 @@ static enum sb_code note_directory(void *context, const struct sb_entry *entry, 
         return SB_OK;
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     closed = attributes.mode_known && !(attributes.mode & OWNER_MAY_SEARCH);
+    sink->dirs_noted++;
     return sb_tree_dirs_add(sink->dirs, entry, closed, change, err);
 }
 
@@ -195,7 +197,7 @@ enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink, struct sb_err
     const struct sb_tree_workers workers = {
         .root = sink->target.fd,
         .threads = sink->options.threads,
-        .most = (size_t)sink->base.counts.dirs,
+        .most = sink->dirs_noted,
         .context = sink,
         .next = next_open,
         .work = finish_directory,
@@ -210,7 +212,6 @@ enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink, struct sb_err
     while (!code) {
         if (sb_heed_interrupt(err))
             return err->code;
-        change = 0;
         code = finish_directory(sink, &sink->walk, &sink->closed, &change, err);
         code = report_finished(sink, &sink->closed, code, change, err);
         if (!code)

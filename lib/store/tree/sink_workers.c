@@ -62,7 +62,6 @@ static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns,
     for (size_t i = 0; i < slot->count; i++) {
         struct slot_item *item = &slot->items[i];
 
-        item->change = 0;
         item->code =
             workers->work(workers->context, &walk, &item->entry, &item->change, &item->error);
     }

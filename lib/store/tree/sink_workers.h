@@ -19,7 +19,7 @@ struct sb_tree_workers {
      * no more. */
     enum sb_code (*next)(void *context, struct sb_entry *entry, struct sb_error *err);
 
-    /* Any thread, in any order, each with a walk of its own. *change, 0 before: bits of change.h.
+    /* Any thread, in any order, each with a walk of its own. *change is set: bits of change.h.
      */
     enum sb_code (*work)(void *context, struct sb_walk *walk, const struct sb_entry *entry,
                          unsigned *change, struct sb_error *err);

@@ -335,20 +335,19 @@ enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
 
 enum sb_code sb_target_make_directory(int dir_fd, const char *component,
                                       const struct sb_attributes *attributes, bool *made,
-                                      struct sb_error *err)
+                                      struct stat *found, struct sb_error *err)
 {
     bool secret = attributes->preserve && attributes->mode_known;
     mode_t mode = secret ? 0 : attributes->mode;
-    struct stat st;
 
     *made = mkdirat(dir_fd, component, mode | OWNER_MAY_FILL) == 0;
     if (*made)
         return SB_OK;
     if (errno != EEXIST)
         return sb_fail_errno(err, errno, "cannot be made");
-    if (fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW))
+    if (fstatat(dir_fd, component, found, AT_SYMLINK_NOFOLLOW))
         return sb_fail_errno(err, errno, "cannot be looked up");
-    if (!S_ISDIR(st.st_mode))
+    if (!S_ISDIR(found->st_mode))
         return sb_fail(err, SB_EXISTS, "exists already, and is not a directory");
     return SB_OK;
 }

@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -129,12 +130,12 @@ enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
 void sb_newcomer_drop(struct sb_newcomer *newcomer);
 
 /*
- * Makes a directory so that it can be filled; one that is there already is left as it is. *made: it
- * was not there. SB_EXISTS when something else is there.
+ * Makes a directory so that it can be filled; one that is there already is left as it is, and
+ * *found is what it is. *made: it was not there. SB_EXISTS when something else is there.
  */
 enum sb_code sb_target_make_directory(int dir_fd, const char *component,
                                       const struct sb_attributes *attributes, bool *made,
-                                      struct sb_error *err) SB_CHECKED;
+                                      struct stat *found, struct sb_error *err) SB_CHECKED;
 
 /*
  * Sets the metadata of a directory that is complete; "." is dir_fd itself. Without

@@ -2,7 +2,7 @@
 
 #include "core/crc32c.h"
 #include "core/io.h"
-#include "core/time.h"
+#include "store/tree/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,11 +10,6 @@
 #include <unistd.h>
 
 #define OPEN_AS_IT_IS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-
-static enum sb_type type_of(const struct stat *st)
-{
-    return S_ISDIR(st->st_mode) ? SB_DIR : S_ISLNK(st->st_mode) ? SB_LINK : SB_FILE;
-}
 
 /* What the entry can make of an object: what it lets alone is not compared. */
 static struct sb_entry wanted_of(const struct sb_entry *entry,
@@ -39,13 +34,7 @@ unsigned sb_tree_attributes_differ(const struct stat *st, const struct sb_entry 
                                    const struct sb_attributes *attributes)
 {
     struct sb_entry wanted = wanted_of(entry, attributes);
-    struct sb_entry there = {.type = type_of(st),
-                             .has = SB_HAS_MODE | SB_HAS_UID | SB_HAS_GID | SB_HAS_MTIME,
-                             .mode = st->st_mode,
-                             .uid = st->st_uid,
-                             .gid = st->st_gid,
-                             .mtime_ns = sb_time_ns(st->st_mtim),
-                             .size = st->st_size};
+    struct sb_entry there = sb_tree_entry_of(st);
 
     /* A directory inherits its set-group-id bit, which stays unless all bits are set. */
     if (!attributes->preserve)
