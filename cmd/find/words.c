@@ -1,10 +1,10 @@
 #include "find/words.h"
 #include "find/print.h"
-#include "find/refused.h"
 #include "find/tests.h"
 #include "ui/local_time.h"
 #include "ui/message.h"
 #include "ui/nearest.h"
+#include "ui/other_options.h"
 #include "ui/printf_format.h"
 
 #include "archive/accounts.h"
@@ -438,7 +438,9 @@ static const struct word *find_known(const char *name)
 static void complain_of_unknown(const char *name)
 {
     struct nearest nearest = {.typed = name, .typed_size = strlen(name)};
-    const char *instead = find_refusal(name);
+    bool other_times = strncmp(name, "-newer", 6) == 0 && strlen(name) == 8; /* "-newerXY" */
+    const char *like = other_times ? "-anewer" : name;
+    const char *instead = other_options_instead("find", like, strlen(like));
 
     for (size_t i = 0; i < KNOWN_COUNT; i++) {
         if (strlen(known[i].name) > 2)

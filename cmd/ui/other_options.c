@@ -15,6 +15,16 @@
 #define BY_BYTES    "files are compared byte by byte; leave it out"
 #define NO_NAMES    "names are chosen by PATHs and GLOBs; --ignore is for kinds of differences"
 #define UNITS       "sizes are in bytes; see -h, -k and -m"
+#define NO_COMMANDS                                                                                \
+    "no command is run; pipe the paths: -print0 | xargs -0, or the files: "                        \
+    "-print0 | shardbox cat -0 -T - ARCHIVE"
+#define NO_DELETE "find only reads; pipe the paths: -print0 | shardbox rm -0 -T - ARCHIVE"
+#define TO_STDOUT "what is printed goes to standard output; redirect that: >FILE"
+#define NO_DEPTH                                                                                   \
+    "a directory comes before what is below it; to turn that round, pipe: -print0 | sort -rz"
+#define NO_REGEX  "takes no regular expressions; use -path with a GLOB, or pipe: -print0 | grep -z"
+#define NO_FOLLOW "links are not followed; -type l -printf '%p %l\\n' shows where they point"
+#define FIND_TIME "an archive keeps the time of modification alone; use -mtime, -mmin or -newer"
 
 static const struct {
     const char *commands;
@@ -65,8 +75,27 @@ static const struct {
     {"diff", "-s --report-identical-files", "only differences are named; leave it out"},
     {"diff", "-x -X --exclude --exclude-from", NO_NAMES},
     {"diff", "--no-dereference", "links are compared as links anyway; leave it out"},
-    {"find", "-L -H", "links are not followed; -type l -printf '%p %l\\n' shows where they point"},
+    {"find", "-L -H -lname -ilname -xtype -follow", NO_FOLLOW},
     {"find", "-P", NO_LINKS},
+    {"find", "-exec -execdir -ok -okdir", NO_COMMANDS},
+    {"find", "-delete", NO_DELETE},
+    {"find", "-fprint -fprint0 -fprintf -fls", TO_STDOUT},
+    {"find", "-ls", "use -printf '%M %u %g %s %t %p\\n', or 'shardbox ls -lR'"},
+    {"find", "-depth", NO_DEPTH},
+    {"find", "-regex -iregex -regextype", NO_REGEX},
+    {"find", "-atime -amin -anewer -ctime -cmin -cnewer -used", FIND_TIME},
+    {"find", "-daystart", "use -newermt with a date"},
+    {"find", "-executable", "use -perm /111"},
+    {"find", "-readable", "use -perm /444"},
+    {"find", "-writable", "use -perm /222"},
+    {"find", "-nouser", "use -uid"},
+    {"find", "-nogroup", "use -gid"},
+    {"find", "-files0-from", "use -0 -T FILE"},
+    {"find", "-links -inum -samefile -fstype -context", NOT_KEPT},
+    {"find", "-mount -xdev -noleaf -warn -nowarn", NO_MEANING},
+    {"find", "-ignore_readdir_race -noignore_readdir_race", NO_MEANING},
+    {"find", "-help", "use --help"},
+    {"find", "-version", "use shardbox --version"},
     {"cat", "-n -b -s -A -e -E -t --number --show-all", "pipe it: | cat with that option"},
 };
 

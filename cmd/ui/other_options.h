@@ -1,6 +1,6 @@
 /*
  * Options by the letters and names that they have in other programs (tar, rsync, cp, GNU ls, du,
- * diff, mv), where a command of ours does not have them.
+ * diff, mv, find), where a command of ours does not have them.
  */
 #ifndef SB_CMD_UI_OTHER_OPTIONS_H
 #define SB_CMD_UI_OTHER_OPTIONS_H
