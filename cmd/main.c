@@ -27,15 +27,6 @@ static const char usage[] =
     "       shardbox help COMMAND\n"
     "       shardbox --list | --version [--json] | --help | --completions=SHELL\n";
 
-static const struct command *find_command(const char *name)
-{
-    for (size_t i = 0; commands[i]; i++) {
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
-    }
-    return NULL;
-}
-
 /* words[0] is no command. */
 static int complain_of_command(char **words, int count)
 {
@@ -97,7 +88,7 @@ static int print_version(const char *option)
 
 static int print_help_of(char **words, int count)
 {
-    const struct command *command = find_command(words[0]);
+    const struct command *command = command_named(words[0], strlen(words[0]));
 
     if (!command)
         return complain_of_command(words, count);
@@ -117,7 +108,7 @@ static int dispatch(int argc, char **argv)
 {
     static const char completions[] = "--completions=";
     const char *word = argv[1];
-    const struct command *command = find_command(word);
+    const struct command *command = command_named(word, strlen(word));
 
     if (command)
         return command_run(command, argc - 1, argv + 1);
@@ -172,7 +163,7 @@ int main(int argc, char **argv)
         name = slash + 1;
     if (strncmp(name, LINK_PREFIX, strlen(LINK_PREFIX)) == 0)
         name += strlen(LINK_PREFIX);
-    command = find_command(name);
+    command = command_named(name, strlen(name));
     if (command)
         message_raise(command_run(command, argc, argv));
     else if (argc > 1)

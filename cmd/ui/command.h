@@ -51,4 +51,7 @@ int command_run(const struct command *command, int argc, char **argv);
 /* All commands, in the order of --list; ends with NULL. */
 extern const struct command *const commands[];
 
+/* NULL: none is called so. */
+const struct command *command_named(const char *name, size_t size);
+
 #endif

@@ -1,5 +1,7 @@
 #include "ui/command.h"
 
+#include <string.h>
+
 extern const struct command pack_command;
 extern const struct command unpack_command;
 extern const struct command convert_command;
@@ -40,3 +42,12 @@ const struct command *const commands[] = {
     NULL,
 };
 /* clang-format on */
+
+const struct command *command_named(const char *name, size_t size)
+{
+    for (size_t i = 0; commands[i]; i++) {
+        if (strlen(commands[i]->name) == size && memcmp(commands[i]->name, name, size) == 0)
+            return commands[i];
+    }
+    return NULL;
+}

@@ -132,16 +132,6 @@ static const struct other_word *find_letters(const char *word)
     return find_row(key);
 }
 
-static const struct command *command_of(const char *form)
-{
-    for (size_t i = 0; commands[i]; i++) {
-        if (strlen(commands[i]->name) == strcspn(form, " ") &&
-            strncmp(form, commands[i]->name, strlen(commands[i]->name)) == 0)
-            return commands[i];
-    }
-    return NULL;
-}
-
 static enum sb_code add_quoted(struct sb_buf *line, const char *word)
 {
     return sb_buf_add_char(line, ' ') || sb_quote(line, word, strlen(word), SB_SHELL) ? SB_NOMEM
@@ -355,7 +345,7 @@ enum sb_code other_words_line(char **words, int count, struct sb_buf *line)
     if (!row)
         return SB_OK;
     typed.form = row->form;
-    typed.command = command_of(row->form);
+    typed.command = command_named(row->form, strcspn(row->form, " "));
     for (int i = 1; !code && i < count;)
         i += take_word(&typed, words + i, count - i, &code);
     if (!code)
