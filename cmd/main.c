@@ -31,21 +31,18 @@ static const char usage[] =
 static int complain_of_command(char **words, int count)
 {
     struct nearest nearest = {.typed = words[0], .typed_size = strlen(words[0])};
-    struct sb_buf line = {0};
+    struct line_to_type line = {0};
 
     for (size_t i = 0; commands[i]; i++)
         nearest_offer(&nearest, commands[i]->name);
     if (other_words_line(words, count, &line))
-        message_error("out of memory");
-    else if (line.size > 0)
-        message_error("%s: no such command; type: %s", nearest.typed, line.data);
-    else if (*nearest.typed == '-')
-        message_usage("unrecognized option '%s'", nearest.typed);
-    else if (nearest.found)
+        return line_complain(&line, "%s: no such command", nearest.typed);
+    if (*nearest.typed == '-')
+        return message_usage("unrecognized option '%s'", nearest.typed);
+    if (nearest.found)
         message_error("%s: no such command; did you mean '%s'?", nearest.typed, nearest.found);
     else
         message_error("%s: no such command; 'shardbox --list' shows them all", nearest.typed);
-    sb_buf_release(&line);
     return STATUS_ERROR;
 }
 

@@ -82,7 +82,8 @@ struct typed {
     const char *directory;
     const char *output;
     struct sb_buf options; /* that the command has, each with a space before it */
-    bool in_order;         /* no more options */
+    struct line_to_type *line;
+    bool in_order; /* no more options */
 };
 
 bool word_is_among(const char *list, const char *word, size_t size)
@@ -132,13 +133,7 @@ static const struct other_word *find_letters(const char *word)
     return find_row(key);
 }
 
-static enum sb_code add_quoted(struct sb_buf *line, const char *word)
-{
-    return sb_buf_add_char(line, ' ') || sb_quote(line, word, strlen(word), SB_SHELL) ? SB_NOMEM
-                                                                                      : SB_OK;
-}
-
-static enum sb_code keep_option(struct typed *typed, const struct option *option, const char *value)
+static void keep_option(struct typed *typed, const struct option *option, const char *value)
 {
     enum sb_code code = sb_buf_add_format(&typed->options, " --%s", option->name);
 
@@ -146,7 +141,8 @@ static enum sb_code keep_option(struct typed *typed, const struct option *option
         code = sb_buf_add_char(&typed->options, '=');
     if (!code && value)
         code = sb_quote(&typed->options, value, strlen(value), SB_SHELL);
-    return code;
+    if (code)
+        typed->line->code = code;
 }
 
 /* The option of the command that has this letter; some letters are Barecat's and zip's. */
@@ -172,7 +168,7 @@ static bool is_dry_run(const char *word)
  * An option that the command has, with its value: kept. Returns how many words it is. What else
  * begins with a dash is another program's, and is left out.
  */
-static int take_option(struct typed *typed, char **words, int count, enum sb_code *code)
+static int take_option(struct typed *typed, char **words, int count)
 {
     static struct option list[OPTIONS_MAX];
     bool is_long = words[0][1] == '-';
@@ -183,14 +179,14 @@ static int take_option(struct typed *typed, char **words, int count, enum sb_cod
 
     for (size_t i = 0; i < known; i++) {
         if (is_dry_run(words[0]) && strcmp(list[i].name, "dry-run") == 0) {
-            *code = keep_option(typed, &list[i], NULL);
+            keep_option(typed, &list[i], NULL);
             return 1;
         }
         if (is_long ? strlen(list[i].name) != size || strncmp(list[i].name, words[0] + 2, size) != 0
                     : words[0][2] || !is_called(&list[i], words[0][1]))
             continue;
         apart = list[i].value && !list[i].implied && !value && count > 1;
-        *code = keep_option(typed, &list[i], apart ? words[1] : value);
+        keep_option(typed, &list[i], apart ? words[1] : value);
         return 1 + apart;
     }
     return 1;
@@ -216,7 +212,7 @@ static const char *value_of(char **words, int count, char letter, const char *na
 }
 
 /* One word, or an option and its value; returns how many words it is. */
-static int take_word(struct typed *typed, char **words, int count, enum sb_code *code)
+static int take_word(struct typed *typed, char **words, int count)
 {
     char directory = strncmp(typed->form, "unpack ", 7) == 0 ? 'd' : 'C';
     const char *value;
@@ -235,20 +231,16 @@ static int take_word(struct typed *typed, char **words, int count, enum sb_code 
     else if ((value = value_of(words, count, 0, "file", &used)))
         return typed->operands[typed->count++] = (char *)value, used;
     else
-        return take_option(typed, words, count, code);
+        return take_option(typed, words, count);
     return 1;
 }
 
-static enum sb_code add_operands(struct sb_buf *line, const struct typed *typed, size_t from,
-                                 size_t to, const char *word)
+static void add_operands(const struct typed *typed, size_t from, size_t to, const char *word)
 {
-    enum sb_code code = SB_OK;
-
-    if (from >= to)
-        return *word == '[' ? SB_OK : sb_buf_add_format(line, " %s", word);
-    for (size_t i = from; !code && i < to; i++)
-        code = add_quoted(line, typed->operands[i]);
-    return code;
+    if (from >= to && *word != '[')
+        line_say(typed->line, word);
+    for (size_t i = from; i < to; i++)
+        line_quote(typed->line, typed->operands[i]);
 }
 
 /* Was the option typed that this word of a form ("--include=GLOB", "PATH...") would name again? */
@@ -262,56 +254,53 @@ static bool is_typed(const struct typed *typed, const char *word)
 }
 
 /* A word of the form; `next` is the first operand that is not in the line yet. */
-static enum sb_code add_word(struct sb_buf *line, const struct typed *typed, const char *word,
-                             size_t *next)
+static void add_word(const struct typed *typed, const char *word, size_t *next)
 {
     size_t count = typed->count;
     size_t inputs = typed->output ? count : count > 1 ? count - 1 : count;
     const char *directory = typed->directory;
-    size_t from = *next;
+    bool takes_directory = strcmp(word, "[DIR]") == 0;
 
-    if (strcmp(word, "ARCHIVE") == 0)
-        return add_operands(line, typed, 0, count > 0, word);
-    if (strcmp(word, "INPUT...") == 0)
-        return add_operands(line, typed, 0, inputs, word);
-    if (strcmp(word, "OUTPUT") == 0)
-        return typed->output ? add_quoted(line, typed->output)
-                             : add_operands(line, typed, inputs, count, word);
-    if (strcmp(word, "PATH...") == 0 || strcmp(word, "[PATH...]") == 0) {
-        *next = count;
-        return add_operands(line, typed, from, count, is_typed(typed, word) ? "[" : word);
-    }
-    if (is_typed(typed, word))
-        return SB_OK;
-    if (strcmp(word, "[-C]") != 0 && strcmp(word, "[DIR]") != 0)
-        return sb_buf_add_format(line, " %s", word);
-    if (!directory && word[1] == 'D' && from < count)
+    if (takes_directory && !directory && *next < count)
         directory = typed->operands[(*next)++];
-    if (!directory)
-        return SB_OK;
-    return sb_buf_add_text(line, " -C") ? SB_NOMEM : add_quoted(line, directory);
+    if (strcmp(word, "ARCHIVE") == 0) {
+        add_operands(typed, 0, count > 0, word);
+    } else if (strcmp(word, "INPUT...") == 0) {
+        add_operands(typed, 0, inputs, word);
+    } else if (strcmp(word, "OUTPUT") == 0 && typed->output) {
+        line_quote(typed->line, typed->output);
+    } else if (strcmp(word, "OUTPUT") == 0) {
+        add_operands(typed, inputs, count, word);
+    } else if (strcmp(word, "PATH...") == 0 || strcmp(word, "[PATH...]") == 0) {
+        add_operands(typed, *next, count, is_typed(typed, word) ? "[" : word);
+        *next = count;
+    } else if (takes_directory || strcmp(word, "[-C]") == 0) {
+        if (directory) {
+            line_say(typed->line, "-C");
+            line_quote(typed->line, directory);
+        }
+    } else if (!is_typed(typed, word)) {
+        line_say(typed->line, word);
+    }
 }
 
-static enum sb_code fill_in(const struct typed *typed, const char *form, struct sb_buf *line)
+static void fill_in(const struct typed *typed, const char *form)
 {
-    enum sb_code code = sb_buf_add_text(line, "shardbox");
+    struct line_to_type *line = typed->line;
     struct sb_buf word = {0};
-    bool first = true;
     size_t next = 1;
 
-    while (!code && *form) {
+    for (bool first = true; !line->code && *form; first = false) {
         size_t size = strcspn(form, " ");
 
-        code = sb_buf_set(&word, form, size);
-        if (!code)
-            code = add_word(line, typed, word.data, &next);
-        if (!code && first)
-            code = sb_buf_add(line, typed->options.data, typed->options.size);
-        first = false;
+        line->code = sb_buf_set(&word, form, size);
+        if (!line->code)
+            add_word(typed, word.data, &next);
+        if (first && typed->options.size > 0)
+            line_say(line, typed->options.data + 1);
         form += size + (form[size] == ' ');
     }
     sb_buf_release(&word);
-    return code;
 }
 
 /* To make what is called as another container is convert's. */
@@ -330,11 +319,10 @@ static const char *choose_form(const struct other_word *row, const struct typed 
     return row->form;
 }
 
-enum sb_code other_words_line(char **words, int count, struct sb_buf *line)
+bool other_words_line(char **words, int count, struct line_to_type *line)
 {
     const struct other_word *row;
-    struct typed typed = {.operands = words};
-    enum sb_code code = SB_OK;
+    struct typed typed = {.operands = words, .line = line};
 
     if (count > 1 && (word_is_among(programs, words[0], strlen(words[0])) ||
                       (strcmp(words[0], "unzip") == 0 && strcmp(words[1], "-l") == 0)))
@@ -343,13 +331,12 @@ enum sb_code other_words_line(char **words, int count, struct sb_buf *line)
     if (!row)
         row = find_letters(words[0]);
     if (!row)
-        return SB_OK;
+        return false;
     typed.form = row->form;
     typed.command = command_named(row->form, strcspn(row->form, " "));
-    for (int i = 1; !code && i < count;)
-        i += take_word(&typed, words + i, count - i, &code);
-    if (!code)
-        code = fill_in(&typed, choose_form(row, &typed), line);
+    for (int i = 1; i < count;)
+        i += take_word(&typed, words + i, count - i);
+    fill_in(&typed, choose_form(row, &typed));
     sb_buf_release(&typed.options);
-    return code;
+    return true;
 }
