@@ -342,12 +342,6 @@ static void pass_event(void *context, enum sb_level level, const char *kind, con
 
 static const struct sb_notify notify = {.call = pass_event};
 
-static void show_progress(void *context, int64_t bytes, int64_t total, int64_t files)
-{
-    (void)context;
-    message_progress_update(bytes, total, files);
-}
-
 /* The run */
 
 static struct sb_sync_options options_of(struct syncing *syncing)
@@ -373,7 +367,7 @@ static struct sb_sync_options options_of(struct syncing *syncing)
         .sync = settings->sync,
         .notify = &notify,
         .changes = {.call = print_change, .context = syncing},
-        .progress = show_progress,
+        .progress = message_progress_call,
         .context = syncing,
     };
 }

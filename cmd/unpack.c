@@ -136,12 +136,6 @@ static void list(void *context, const char *name, size_t size)
     output_line(name, size, false);
 }
 
-static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
-{
-    (void)context;
-    message_progress_update(bytes, total, files);
-}
-
 static enum sb_code open_members(struct work *work, struct sb_error *err)
 {
     const struct settings *settings = work->settings;
@@ -189,7 +183,7 @@ static enum sb_code unpack_members(struct work *work, struct sb_error *err)
         .threads = (unsigned)settings->threads,
         .notify = &work->notify,
         .written = settings->dry_run ? list : NULL,
-        .progress = progress,
+        .progress = message_progress_call,
         .lost = report_lost,
         .context = &work->report,
     };
