@@ -2,9 +2,9 @@
 
 #include "ui/output.h"
 
+#include "core/name.h"
 #include "core/number.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,15 +54,6 @@ static int compare(const void *left, const void *right)
     return rank(*a) - rank(*b);
 }
 
-/* Is `path` the same, or below it? */
-static bool holds(const char *directory, const char *path)
-{
-    size_t size = strlen(directory);
-
-    return strncmp(directory, path, size) == 0 &&
-           (size == 0 || path[size] == '\0' || path[size] == '/');
-}
-
 struct du_amounts du_total_sum(struct du_total *total)
 {
     struct du_amounts sum = {0};
@@ -73,7 +64,7 @@ struct du_amounts du_total_sum(struct du_total *total)
     for (size_t i = 0; i < total->count; i++) {
         const struct du_part *part = &total->parts[i];
 
-        if (last && holds(last, part->path))
+        if (last && sb_name_within(part->path, strlen(part->path), last, strlen(last)))
             continue;
         last = part->path;
         sb_count_up(&sum.size, part->amounts.size);
