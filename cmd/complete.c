@@ -77,12 +77,10 @@ static enum sb_code forgive_alarm(enum sb_code code)
     return late && code == SB_INTERRUPT ? SB_OK : code;
 }
 
-static enum sb_code add(void *context, const char *name, size_t size, bool open,
-                        struct sb_error *err)
+static enum sb_code add(void *context, const char *name, size_t size, struct sb_error *err)
 {
     struct sb_buf *found = context;
 
-    (void)open;
     if (sb_buf_add(found, name, size) || sb_buf_add_char(found, '\0'))
         return sb_fail_memory(err);
     return SB_OK;

@@ -11,7 +11,6 @@
 
 #include "core/error.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct sb_store;
@@ -21,10 +20,9 @@ struct sb_complete_options {
     const char *typed;
     size_t limit; /* of names */
 
-    /* A name that replaces `typed`, not NUL-terminated; open: more of it follows, as after the
-     * name of a directory, which ends in '/'. */
-    enum sb_code (*each)(void *context, const char *name, size_t size, bool open,
-                         struct sb_error *err);
+    /* A name that replaces `typed`, not NUL-terminated. It ends in '/' if more of it follows, as
+     * that of a directory. */
+    enum sb_code (*each)(void *context, const char *name, size_t size, struct sb_error *err);
     void *context;
 };
 

@@ -53,7 +53,7 @@ enum sb_code sb_found_add(struct sb_found *found, const char *name, size_t size,
         return sb_fail_memory(err);
     if (!remember(found, err))
         return err->code;
-    code = options->each(options->context, found->text.data, found->text.size, open, err);
+    code = options->each(options->context, found->text.data, found->text.size, err);
     if (!code && ++found->count >= options->limit)
         code = err->code = SB_END;
     return code;

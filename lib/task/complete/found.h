@@ -7,6 +7,8 @@
 #include "core/buf.h"
 #include "task/complete/complete.h"
 
+#include <stdbool.h>
+
 struct sb_found {
     const struct sb_complete_options *options;
     size_t kept;       /* bytes of options->typed that each name is put after */
