@@ -2,6 +2,7 @@
 
 #include "ui/output.h"
 
+#include "core/buf.h"
 #include "core/name.h"
 #include "core/number.h"
 
@@ -23,18 +24,12 @@ void du_total_release(struct du_total *total)
 
 void du_total_add(struct du_total *total, const char *path, struct du_amounts amounts)
 {
-    struct du_part *grown = total->parts;
+    struct du_part part = {.path = strdup(path), .amounts = amounts};
+    struct sb_error err;
 
-    if ((total->count & (total->count - 1)) == 0)
-        grown = realloc(grown, (total->count ? 2 * total->count : 1) * sizeof(*grown));
-    if (!grown) {
-        output_need(SB_NOMEM);
-        return;
-    }
-    total->parts = grown;
-    grown[total->count] = (struct du_part){.path = strdup(path), .amounts = amounts};
-    output_need(grown[total->count].path ? SB_OK : SB_NOMEM);
-    total->count++;
+    output_need(part.path ? SB_OK : SB_NOMEM);
+    output_need(sb_grow(&total->parts, &total->capacity, total->count, sizeof(part), &err));
+    total->parts[total->count++] = part;
 }
 
 static int rank(char c)

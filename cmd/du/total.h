@@ -14,7 +14,7 @@ struct du_amounts {
 /* {0} is empty. */
 struct du_total {
     struct du_part *parts;
-    size_t count;
+    size_t count, capacity;
 };
 
 void du_total_release(struct du_total *total);

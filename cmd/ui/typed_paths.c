@@ -15,7 +15,7 @@ struct typed_path {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct typed_path *paths;
-static size_t count;
+static size_t count, capacity;
 
 static bool is_known(const char *absolute)
 {
@@ -28,14 +28,11 @@ static bool is_known(const char *absolute)
 
 static void add(const char *typed, const char *absolute)
 {
-    struct typed_path *grown = paths;
     struct typed_path path = {.size = strlen(absolute)};
+    struct sb_error ignored;
 
-    if (count % 16 == 0)
-        grown = realloc(paths, (count + 16) * sizeof(*paths));
-    if (!grown)
+    if (sb_grow(&paths, &capacity, count, sizeof(path), &ignored))
         return;
-    paths = grown;
     path.typed = strdup(typed);
     path.absolute = strdup(absolute);
     if (path.typed && path.absolute) {
