@@ -448,3 +448,17 @@ shardbox convert: out.tar: done in part; problems, named above: 1'
     run_fail 2 sb convert --samples cut.tar new.tar
     [[ ! -e new.tar ]]
 }
+
+# The names are more than memory holds, so that there are temporary files.
+@test "convert --samples --dry-run makes no temporary file beside the output" {
+    deep=$(printf '%0200d/' {1..17})
+    mkdir -p "$deep" out
+    (cd "$deep" && printf '%s.txt\n' {00001..12000} | xargs touch)
+    tar cf t.tar 0*
+    sb convert -q t.tar a.barecat
+    for input in t.tar a.barecat -; do
+        touch -d @1 out
+        run_ok bash -c '"$SHARDBOX" convert -n --samples "$1" out/o.tar <t.tar >/dev/null' - $input
+        [[ $(stat -c %Y out) == 1 ]] || fail "$input: something was made in the directory"
+    done
+}

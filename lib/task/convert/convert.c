@@ -253,7 +253,7 @@ static enum sb_code open_samples(struct convert *convert, struct sb_store *store
         .notify = &convert->notify, .lost = lose, .context = convert};
     enum sb_code code;
 
-    convert->sample_order.beside = options->output;
+    convert->sample_order.beside = convert->transfer.beside;
     if (alone)
         convert->sample_order.share = options->share;
     code = sb_convert_open_samples(out, store, options, &convert->sample_order, &catalog, err);
@@ -548,7 +548,7 @@ static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error 
         code = sb_seen_new(&seen, convert->transfer.beside, err);
     convert->transfer.seen = seen;
     if (!code && convert->options->samples)
-        code = sb_neighbours_begin(&convert->neighbours, convert->options->output, err);
+        code = sb_neighbours_begin(&convert->neighbours, convert->transfer.beside, err);
     if (!code && (convert->transfer.strip > 0 || convert->transfer.recode.decompress))
         code = sb_taken_new(&convert->transfer.taken, convert->transfer.beside, err);
     if (!code)
