@@ -108,19 +108,22 @@ rm -R --recursive
 EOF
 }
 
-# Of each command that is named in the table, each option.
+# Of each command that is named in the table, each option; of find, each word of an expression too.
 @test "an option of another program, which there is none of, says what to do instead" {
     sed -n '/^} elsewhere/,/^};/p' "$PROJECT/cmd/ui/other_options.c" | tr -d '\n' |
         grep -oE '\{"[a-z ]+", *"-[^"]*"' | tr -d '{",' >table
     [ "$(wc -l <table)" -gt 40 ]
-    local words word command
+    local words word command says
     while read -ra words; do
         for command in "${words[@]}"; do
             [[ $command != -* ]] || break
             for word in "${words[@]}"; do
                 [[ $word == -* ]] || continue
                 run_fail 2 sb "$command" "$word" a.barecat
-                [[ $stderr == "shardbox $command: unrecognized option '$word'; "* ]] || fail "$command $word"
+                says="unrecognized option '$word'; "
+                [[ $word != -[!-]?* ]] || says="$word: "
+                [[ $stderr == "shardbox $command: $says"* ]] || fail "$command $word"
+                stderr_lacks 'no such word'
                 stderr_lacks "did you mean"
             done
         done
