@@ -67,6 +67,27 @@ f|0|0|0|0"
     [[ $(stat -c %s a.barecat-shard-00000) == "$size" ]]
 }
 
+@test "names are met in whatever order they come" {
+    mkdir -p n/{a,b/c}
+    for i in {1..40}; do
+        echo "$i" | tee "n/$i" "n/a/$i" "n/a-$i" >"n/b/c/$i"
+    done
+    sb pack half.barecat -C n --exclude='*[13579]' .
+    (cd n && find . -type f) >sorted
+    sort -r sorted >reversed
+    shuf --random-source=sorted sorted >shuffled
+    LC_ALL=C sort -o sorted sorted
+    for order in sorted reversed shuffled; do
+        tar -C n -cf "$order.tar" -T "$order"
+        sb convert half.barecat "$order.barecat"
+        run_ok sb convert --append --duplicates=first "$order.tar" "$order.barecat"
+        run_ok sb diff -C n "$order.barecat"
+        size=$(stat -c %s "$order.barecat-shard-00000")
+        run_ok sb convert --append "$order.tar" "$order.barecat"
+        [[ $(stat -c %s "$order.barecat-shard-00000") == "$size" ]]
+    done
+}
+
 # The state of the archive's files on disk, but for what reading changes.
 on_disk() {
     stat -c '%n %i %s %Y %y %h' a.barecat*

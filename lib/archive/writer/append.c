@@ -19,17 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char find_dir[] =
-    "SELECT mode, uid, gid, mtime_ns, rowid FROM main.dirs WHERE path = ?1";
-
-/* Also a directory without a row of its own, but with something below it. */
-static const char find_any_dir[] = "SELECT mode, uid, gid, mtime_ns, rowid FROM main.dirs"
-                                   " WHERE path = ?1"
-                                   " UNION ALL SELECT NULL, NULL, NULL, NULL, 0 FROM main.files"
-                                   " WHERE path > ?1 || '/' AND path < ?1 || '0'"
-                                   " UNION ALL SELECT NULL, NULL, NULL, NULL, 0 FROM main.dirs"
-                                   " WHERE path > ?1 || '/' AND path < ?1 || '0' LIMIT 1";
-
 static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
 {
     static const char tables[] =
@@ -50,11 +39,7 @@ static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
     if (code == SB_OK)
         code = sb_writer_prepare_rows(writer, writer->staging, err);
     if (code == SB_OK)
-        code = SB_PREPARE(writer->db, err,
-                          {&writer->find_file, "SELECT shard, offset, size, crc32c, mode, uid,"
-                                               " gid, mtime_ns, rowid FROM main.files"
-                                               " WHERE path = ?1"},
-                          {&writer->find_dir, writer->index_only ? find_any_dir : find_dir});
+        code = sb_lookups_prepare(&writer->lookups, writer->db, writer->index_only, err);
     return code;
 }
 

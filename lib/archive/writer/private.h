@@ -6,6 +6,7 @@
 
 #include "archive/own/new_index.h"
 #include "archive/own/pending.h"
+#include "archive/writer/lookup.h"
 #include "archive/writer/shardout.h"
 #include "archive/writer/tally.h"
 #include "archive/writer/writer.h"
@@ -51,8 +52,7 @@ struct sb_writer {
     sqlite3_stmt *add_file;
     sqlite3_stmt *add_copy; /* NULL until there is a copy */
     sqlite3_stmt *drop_file;
-    sqlite3_stmt *find_file;
-    sqlite3_stmt *find_dir;
+    struct sb_lookups lookups; /* SB_APPEND */
 };
 
 /* writer/new.c: SB_CREATE and SB_REPLACE */

@@ -105,8 +105,7 @@ void sb_writer_free(struct sb_writer *writer)
     sqlite3_finalize(writer->add_file);
     sqlite3_finalize(writer->add_copy);
     sqlite3_finalize(writer->drop_file);
-    sqlite3_finalize(writer->find_file);
-    sqlite3_finalize(writer->find_dir);
+    sb_lookups_release(&writer->lookups);
     sb_database_close(writer->staging);
     sb_owner_names_release(&writer->owners);
     if (writer->db != writer->made.db)
@@ -143,57 +142,11 @@ enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count
     return code;
 }
 
-static int64_t known_integer(sqlite3_stmt *row, int column, unsigned bit, unsigned *has)
-{
-    if (sqlite3_column_type(row, column) == SQLITE_INTEGER)
-        *has |= bit;
-    return sqlite3_column_int64(row, column);
-}
-
-static void take_file_row(sqlite3_stmt *row, struct sb_entry *entry)
-{
-    entry->shard = (uint32_t)sqlite3_column_int64(row, 0);
-    entry->offset = sqlite3_column_int64(row, 1);
-    entry->size = sqlite3_column_int64(row, 2);
-    entry->crc32c = (uint32_t)known_integer(row, 3, SB_HAS_CRC, &entry->has);
-    entry->mode = (uint32_t)known_integer(row, 4, SB_HAS_MODE, &entry->has);
-    entry->uid = known_integer(row, 5, SB_HAS_UID, &entry->has);
-    entry->gid = known_integer(row, 6, SB_HAS_GID, &entry->has);
-    entry->mtime_ns = known_integer(row, 7, SB_HAS_MTIME, &entry->has);
-    entry->row = sqlite3_column_int64(row, 8);
-    if ((entry->has & SB_HAS_MODE) && S_ISLNK(entry->mode))
-        entry->type = SB_LINK;
-}
-
-static void take_dir_row(sqlite3_stmt *row, struct sb_entry *entry)
-{
-    entry->type = SB_DIR;
-    entry->mode = (uint32_t)known_integer(row, 0, SB_HAS_MODE, &entry->has);
-    entry->uid = known_integer(row, 1, SB_HAS_UID, &entry->has);
-    entry->gid = known_integer(row, 2, SB_HAS_GID, &entry->has);
-    entry->mtime_ns = known_integer(row, 3, SB_HAS_MTIME, &entry->has);
-    entry->row = sqlite3_column_int64(row, 4);
-}
-
 enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
                               struct sb_entry *entry, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
-
-    if (!writer->find_file)
-        return SB_NOENT;
-    *entry = (struct sb_entry){.path = path, .path_size = size, .type = SB_FILE};
-    sqlite3_bind_text(writer->find_file, 1, path, (int)size, SQLITE_STATIC);
-    sqlite3_bind_text(writer->find_dir, 1, path, (int)size, SQLITE_STATIC);
-    if (sb_database_row(writer->find_file, &code, err))
-        take_file_row(writer->find_file, entry);
-    else if (sb_database_row(writer->find_dir, &code, err))
-        take_dir_row(writer->find_dir, entry);
-    else if (!code)
-        code = SB_NOENT;
-    sqlite3_reset(writer->find_file);
-    sqlite3_reset(writer->find_dir);
-    return code;
+    return writer->mode == SB_APPEND ? sb_lookups_find(&writer->lookups, path, size, entry, err)
+                                     : SB_NOENT;
 }
 
 enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer, struct sb_error *err)
