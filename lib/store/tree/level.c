@@ -3,12 +3,22 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 struct sb_tree_dir {
     atomic_uint references;
     int fd;
 };
+
+unsigned sb_tree_dirs_most(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < 128)
+        return 16;
+    return limit.rlim_cur < 2048 ? (unsigned)limit.rlim_cur / 8 : 256;
+}
 
 struct sb_tree_dir *sb_tree_dir_ref(struct sb_tree_dir *dir)
 {

@@ -1,6 +1,7 @@
 #include "task/pack/members.h"
 
-#include <fcntl.h>
+#include "task/pack/look_ahead.h"
+
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 struct members {
     struct sb_source source;
     struct sb_pack_source *items;
+    struct sb_look_ahead *ahead; /* NULL: nothing is looked up */
     struct sb_pack_members_options options;
     char *own_dir; /* parts of the archive's path: its directory and its name in there */
     char *own_base;
@@ -22,6 +24,7 @@ static void free_members(struct sb_source *source)
 {
     struct members *self = self_of(source);
 
+    sb_look_ahead_free(self->ahead);
     sb_pack_source_free(self->items);
     free(self->own_dir);
     free(self->own_base);
@@ -33,26 +36,16 @@ static enum sb_type type_of(enum sb_node node)
     return node == SB_NODE_DIR ? SB_DIR : node == SB_NODE_LINK ? SB_LINK : SB_FILE;
 }
 
-/* A file that vanished meanwhile is reported when it is loaded. */
-static void look_at(const struct members *self, struct sb_member *member)
-{
-    struct stat st;
-
-    if (fstatat(member->dir_fd, member->component, &st,
-                self->options.read.dereference ? 0 : AT_SYMLINK_NOFOLLOW))
-        return;
-    sb_tree_metadata(member, &st);
-    member->entry.size = st.st_size;
-}
-
 static enum sb_code next(struct sb_source *source, struct sb_member *member, struct sb_error *err)
 {
     struct members *self = self_of(source);
     struct sb_pack_item item;
+    bool looked = false;
     enum sb_code code;
 
     do {
-        code = sb_pack_source_next(self->items, &item, err);
+        code = self->ahead ? sb_look_ahead_next(self->ahead, &item, &looked, err)
+                           : sb_pack_source_next(self->items, &item, err);
         if (code)
             return code;
     } while (item.node == SB_NODE_DIR && item.implied);
@@ -67,10 +60,10 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
         .component = item.component,
         .disk_path = item.disk_path,
     };
-    if (item.node == SB_NODE_DIR)
+    if (item.node == SB_NODE_DIR || looked)
         sb_tree_metadata(member, &item.stat);
-    else if (self->options.look)
-        look_at(self, member);
+    if (item.node != SB_NODE_DIR && looked)
+        member->entry.size = item.stat.st_size;
     return SB_OK;
 }
 
@@ -95,6 +88,7 @@ enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source 
     static const struct sb_source_ops ops = {
         .free = free_members, .next = next, .load = load, .stream = stream};
     struct members *self = calloc(1, sizeof(*self));
+    enum sb_code code = SB_OK;
 
     *out = NULL;
     if (!self) {
@@ -106,9 +100,14 @@ enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source 
     self->options = *options;
     self->own_dir = strdup(options->archive);
     self->own_base = strdup(options->archive);
-    if (!self->own_dir || !self->own_base) {
+    if (!self->own_dir || !self->own_base)
+        code = sb_fail_memory(err);
+    if (!code && options->look)
+        code = sb_look_ahead_new(&self->ahead, items, options->threads, options->read.dereference,
+                                 err);
+    if (code) {
         free_members(&self->source);
-        return sb_fail_memory(err);
+        return code;
     }
     self->options.read.own_dir = dirname(self->own_dir);
     self->options.read.own_base = basename(self->own_base);

@@ -3,6 +3,7 @@
 #include "core/name.h"
 #include "core/number.h"
 #include "store/name_set.h"
+#include "store/tree/tree.h"
 #include "task/fetch/stored_names.h"
 #include "task/transfer/impl.h"
 #include "task/transfer/recode_member.h"
@@ -10,7 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* The first batches, and those of large files, have few items, so that every thread gets some. */
 #define FIRST_BATCH_ITEMS 16
@@ -239,17 +239,6 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     return code;
 }
 
-/* Descriptors for directories that all batches together may keep open: an eighth of those allowed.
- */
-static unsigned directories_in_flight(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < 128)
-        return 16;
-    return limit.rlim_cur < 2048 ? (unsigned)limit.rlim_cur / 8 : 256;
-}
-
 static enum sb_code run(struct sb_transfer_run *transfer, struct sb_error *err)
 {
     static const struct sb_pipeline_ops ops = {
@@ -260,7 +249,7 @@ static enum sb_code run(struct sb_transfer_run *transfer, struct sb_error *err)
     enum sb_code code = batches ? SB_OK : sb_fail_memory(err);
 
     transfer->batch_items = FIRST_BATCH_ITEMS;
-    transfer->batch_dirs = count < directories_in_flight() ? directories_in_flight() / count : 1;
+    transfer->batch_dirs = sb_tree_dirs_most() / count + 1;
     for (unsigned i = 0; !code && transfer->source->loads && i < count; i++) {
         code = sb_loader_open(transfer->source, &batches[i].loader, err);
         if (!code)
