@@ -38,6 +38,7 @@ enum sb_code sb_rowset_add(struct sb_rowset *set, int64_t row, struct sb_error *
     }
     if (word >= set->capacity && make_space(set, word, err))
         return err->code;
+    set->count += !sb_rowset_has(set, row);
     set->words[word] |= UINT64_C(1) << (row % WORD_BITS);
     return SB_OK;
 }

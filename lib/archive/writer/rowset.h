@@ -18,6 +18,7 @@
 struct sb_rowset {
     uint64_t *words;
     size_t capacity; /* of words */
+    int64_t count;
     bool partial;    /* some of the added rows were not kept */
 };
 

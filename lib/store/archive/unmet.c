@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A walk needs no page twice, and the writer has a cache of its own. */
+#define SMALL_CACHE "PRAGMA cache_size=-4096"
+
 struct sb_unmet {
     struct sb_unmet_options options;
     size_t under_size;
@@ -342,6 +345,30 @@ static enum sb_code find(struct sb_unmet *unmet, bool dirs, struct sb_error *err
     return code == SB_END ? SB_OK : code;
 }
 
+/* Was every file of the index met? */
+static enum sb_code met_all_files(struct sb_unmet *unmet, bool *all, struct sb_error *err)
+{
+    int64_t count = 0;
+    enum sb_code code = sb_database_integer(sb_archive_database(unmet->archive),
+                                            "SELECT count(*) FROM main.files", 0, &count, err);
+
+    *all = !code && count == unmet->files.count;
+    return code;
+}
+
+static enum sb_code find_going(struct sb_unmet *unmet, struct sb_error *err)
+{
+    int64_t dirs = 0;
+    bool none = false;
+    enum sb_code code = find(unmet, true, err);
+
+    if (!code)
+        code = sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &dirs, err);
+    if (!code && dirs == 0)
+        code = met_all_files(unmet, &none, err);
+    return code || none ? code : find(unmet, false, err);
+}
+
 static enum sb_code check_number(const struct sb_unmet *unmet, struct sb_error *err)
 {
     int64_t count;
@@ -393,11 +420,13 @@ enum sb_code sb_unmet_remove(struct sb_unmet *unmet, struct sb_writer *writer,
                              const struct sb_change_report *report, struct sb_unmet_counts *counts,
                              struct sb_error *err)
 {
-    enum sb_code code = find(unmet, true, err);
+    enum sb_code code = open_archive(unmet, err);
 
     *counts = (struct sb_unmet_counts){0};
     if (!code)
-        code = find(unmet, false, err);
+        code = sb_database_run(sb_archive_database(unmet->archive), SMALL_CACHE, err);
+    if (!code)
+        code = find_going(unmet, err);
     if (!code)
         code = check_number(unmet, err);
     return code ? code : drop_all(unmet, writer, report, counts, err);
