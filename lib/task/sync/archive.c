@@ -94,7 +94,7 @@ static enum sb_code open_tree(struct syncing *syncing, struct sb_error *err)
     const struct sb_pack_members_options members = {
         .archive = syncing->archive,
         .read = {.dereference = syncing->options->dereference, .own_shards = &syncing->own_shards},
-        .look = true,
+        .look = syncing->exists || syncing->options->dry_run,
         .threads = syncing->options->threads};
     struct sb_pack_source *items;
     enum sb_code code = open_items(syncing, &items, &syncing->notify, err);
