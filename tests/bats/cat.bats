@@ -436,3 +436,18 @@ make_large_archive() {
     run_fail 2 sb cat no-archive a
     stderr_has no-archive
 }
+
+@test "many names are looked up on several threads, and answered in their order" {
+    mkdir many
+    (cd many && seq 4000 | split -l 1 -a 4 - f)
+    sb pack many.barecat -C many .
+    sqlite3 many.barecat "UPDATE files SET size = 'x' WHERE path = 'faamw'"
+    (cd many && ls && ls -r) | sed '100a none\n.' >names
+    run_fail 1 sb cat --batch -j1 -T names many.barecat
+    one=$output one_says=$stderr
+    [[ $(grep -c missing <<<"$one") == 2 && $(grep -c damaged <<<"$one") == 2 ]]
+    for threads in 2 8; do
+        run_fail 1 sb cat --batch "-j$threads" -T names many.barecat
+        [[ $output == "$one" && $stderr == "$one_says" ]]
+    done
+}

@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "archive/content.h"
+#include "archive/many.h"
 #include "archive/shards.h"
 #include "core/number.h"
 #include "core/pipeline.h"
@@ -15,7 +16,7 @@
 #define SLOT_NAMES      256
 #define QUEUE_FIRST     256   /* names; the limit doubles each time it is reached at once, */
 #define QUEUE_MOST      32768 /* up to this */
-#define LOOK_AHEAD_STEP 256   /* names, in one read transaction */
+#define LOOK_AHEAD_STEP 4096  /* names */
 #define SLOTS_MAX       32
 #define LOOKED_UP_MOST  32 /* look-ups for one name, while its file keeps being moved */
 #define IN_FLIGHT_BYTES ((size_t)72 << 20) /* of answers, in all slots */
@@ -46,7 +47,7 @@ static enum sb_code turn_queues(struct sb_fetch *f, struct sb_error *err)
     if (is_answered(f->now) && !f->ended)
         code = collect(f, f->now, err);
     if (!code)
-        code = sb_queue_look_up(f->now, &f->lookup, f->now->count, err);
+        code = sb_queue_look_up(f->now, f->many, f->options, f->now->count, err);
     if (code)
         return code;
     if (f->options->by_address)
@@ -64,7 +65,7 @@ static enum sb_code look_ahead(struct sb_fetch *f, struct sb_error *err)
 
     if (is_answered(ahead) || due < ahead->looked_up + LOOK_AHEAD_STEP)
         return SB_OK;
-    return sb_queue_look_up(ahead, &f->lookup, due, err);
+    return sb_queue_look_up(ahead, f->many, f->options, due, err);
 }
 
 static bool fits_in_memory(const struct sb_fetch *f, size_t cost)
@@ -252,7 +253,7 @@ static enum sb_code answer_otherwise(struct sb_fetch *f, const struct sb_slot *s
         return sb_fetch_answer_stream(f, slot, request, err);
     case SB_ANSWER_DAMAGED:
         return sb_fetch_answer_damaged(f, name, request->name_size,
-                                       slot->names.data + request->text_at, err);
+                                       sb_request_problem(&slot->names, request), err);
     case SB_ANSWER_MOVED:
         return sb_fetch_answer_changed(f, name, request->name_size, "keeps being moved; try again",
                                        err);
@@ -353,6 +354,8 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     if (!code)
         code = sb_shards_open(&f.shards, archive, err);
     if (!code)
+        code = sb_many_new(&f.many, archive, options->threads, err);
+    if (!code)
         code = sb_content_open(&f.content, archive, f.shards, err);
     for (unsigned i = 0; !code && i < count; i++) {
         slots[i].archive = archive;
@@ -366,10 +369,10 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     for (unsigned i = 0; slots && i < count; i++)
         sb_slot_release(&slots[i]);
     free(slots);
+    sb_many_free(f.many);
     sb_queue_release(&f.queues[0]);
     sb_queue_release(&f.queues[1]);
-    sb_buf_release(&f.lookup.normal);
-    sb_buf_release(&f.lookup.plain);
+    sb_lookup_release(&f.lookup);
     sb_recoder_free(f.recoder);
     sb_fetch_frames_release(&f.frames);
     sb_content_free(f.content);

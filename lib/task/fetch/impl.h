@@ -10,6 +10,7 @@
 #include "task/fetch/queue.h"
 
 struct sb_content;
+struct sb_many;
 struct sb_recoder;
 
 struct sb_fetch {
@@ -20,7 +21,8 @@ struct sb_fetch {
     const struct sb_fetch_output *output;
     const struct sb_notify *notify;
     struct sb_fetch_counts *counts;
-    struct sb_lookup lookup;
+    struct sb_lookup lookup; /* of single names */
+    struct sb_many *many;
     struct sb_queue queues[2];
     struct sb_queue *now;   /* being moved to slots */
     struct sb_queue *ahead; /* looked up meanwhile, a few names for every slot */

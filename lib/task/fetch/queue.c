@@ -1,6 +1,7 @@
 #include "task/fetch/queue.h"
 
 #include "archive/archive.h"
+#include "archive/many.h"
 #include "core/name.h"
 #include "task/transfer/recode.h"
 
@@ -8,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRANSACTION_NAMES 4096
-#define NAMES_BYTES       ((size_t)SB_FETCH_SORTED_MAX * 128)
+#define NAMES_BYTES ((size_t)SB_FETCH_SORTED_MAX * 128)
 
 /* The 16 bytes of a name after the common prefix of all names: precise enough for sorting. */
 struct sb_queue_key {
@@ -17,6 +17,12 @@ struct sb_queue_key {
     uint64_t low;
     size_t place;
 };
+
+void sb_lookup_release(struct sb_lookup *lookup)
+{
+    sb_buf_release(&lookup->normal);
+    sb_buf_release(&lookup->plain);
+}
 
 void sb_queue_release(struct sb_queue *queue)
 {
@@ -87,8 +93,8 @@ enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t 
     return SB_OK;
 }
 
-enum sb_code sb_look_up(struct sb_lookup *lookup, struct sb_buf *names, struct sb_request *request,
-                        struct sb_error *err)
+enum sb_code sb_look_up(struct sb_lookup *lookup, const struct sb_buf *names,
+                        struct sb_request *request, struct sb_error *err)
 {
     const char *name = sb_request_name(names, request);
     size_t size = request->name_size;
@@ -105,8 +111,11 @@ enum sb_code sb_look_up(struct sb_lookup *lookup, struct sb_buf *names, struct s
         return SB_OK;
     if (code)
         return code;
-    if (entry.defect)
-        return sb_request_damaged(request, names, entry.defect, err);
+    if (entry.defect) {
+        request->answer = SB_ANSWER_DAMAGED;
+        request->defect = entry.defect;
+        return SB_OK;
+    }
     if (entry.type == SB_DIR) {
         request->answer = SB_ANSWER_DIRECTORY;
         return SB_OK;
@@ -207,25 +216,33 @@ enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_name
     return SB_OK;
 }
 
-enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_lookup *lookup, size_t wanted,
-                              struct sb_error *err)
+struct looking {
+    struct sb_queue *queue;
+    const struct sb_fetch_options *options;
+};
+
+static enum sb_code look_up_some(void *context, struct sb_archive *archive, size_t from, size_t to,
+                                 struct sb_error *err)
 {
+    const struct looking *looking = context;
+    struct sb_queue *queue = looking->queue;
+    struct sb_lookup lookup = {.archive = archive, .options = looking->options};
     enum sb_code code = SB_OK;
 
-    while (queue->looked_up < wanted && !code) {
-        size_t end = queue->looked_up + TRANSACTION_NAMES;
+    for (size_t i = from; !code && i < to; i++)
+        code = sb_look_up(&lookup, &queue->names, &queue->requests[queue->order[i].place], err);
+    sb_lookup_release(&lookup);
+    return code;
+}
 
-        end = end < wanted ? end : wanted;
-        code = sb_archive_begin(lookup->archive, err);
-        if (code)
-            return code;
-        for (; queue->looked_up < end && !code; queue->looked_up++) {
-            size_t place = queue->order[queue->looked_up].place;
+enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_many *many,
+                              const struct sb_fetch_options *options, size_t wanted,
+                              struct sb_error *err)
+{
+    struct looking looking = {.queue = queue, .options = options};
+    enum sb_code code = sb_many_run(many, queue->looked_up, wanted, look_up_some, &looking, err);
 
-            code = sb_look_up(lookup, &queue->names, &queue->requests[place], err);
-        }
-        code = sb_archive_end(lookup->archive, code, err);
-    }
+    queue->looked_up = wanted;
     return code;
 }
 

@@ -11,6 +11,7 @@
 #include "task/fetch/slot.h"
 
 struct sb_archive;
+struct sb_many;
 struct sb_queue_key;
 
 struct sb_queue {
@@ -26,17 +27,19 @@ struct sb_queue {
 struct sb_lookup {
     struct sb_archive *archive;
     const struct sb_fetch_options *options;
-    struct sb_buf normal; /* a name in its stored form; the owner releases it */
+    struct sb_buf normal; /* a name in its stored form */
     struct sb_buf plain;  /* and one without its suffix */
 };
+
+void sb_lookup_release(struct sb_lookup *lookup); /* not of the archive */
 
 /* The stored form of the name: itself, or lookup->normal. */
 enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t *size,
                             struct sb_error *err) SB_CHECKED;
 
 /* Looks up a name that is in `names`, and decides how to answer it. */
-enum sb_code sb_look_up(struct sb_lookup *lookup, struct sb_buf *names, struct sb_request *request,
-                        struct sb_error *err) SB_CHECKED;
+enum sb_code sb_look_up(struct sb_lookup *lookup, const struct sb_buf *names,
+                        struct sb_request *request, struct sb_error *err) SB_CHECKED;
 
 void sb_queue_release(struct sb_queue *queue);
 
@@ -49,7 +52,8 @@ enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_name
                               struct sb_error *err) SB_CHECKED;
 
 /* Continues until `wanted` names are looked up, in read transactions of bounded length. */
-enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_lookup *lookup, size_t wanted,
+enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_many *many,
+                              const struct sb_fetch_options *options, size_t wanted,
                               struct sb_error *err) SB_CHECKED;
 
 /* Once all are looked up: requests without an address come first. */

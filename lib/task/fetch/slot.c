@@ -24,6 +24,7 @@ enum sb_code sb_request_damaged(struct sb_request *request, struct sb_buf *names
                                 struct sb_error *err)
 {
     request->answer = SB_ANSWER_DAMAGED;
+    request->defect = NULL;
     request->text_at = names->size;
     return sb_buf_add(names, text, strlen(text) + 1) ? sb_fail_memory(err) : SB_OK;
 }
@@ -57,7 +58,7 @@ enum sb_code sb_slot_add(struct sb_slot *slot, const struct sb_request *request,
         sb_buf_add_char(&slot->names, '\0'))
         return sb_fail_memory(err);
     slot->count++;
-    if (request->answer != SB_ANSWER_DAMAGED)
+    if (request->answer != SB_ANSWER_DAMAGED || request->defect)
         return SB_OK;
     return sb_request_damaged(requests, &slot->names, names->data + request->text_at, err);
 }

@@ -30,7 +30,8 @@ enum sb_answer {
 struct sb_request {
     size_t name_at;
     size_t name_size;
-    size_t text_at; /* SB_ANSWER_DAMAGED: what is wrong */
+    size_t text_at;     /* SB_ANSWER_DAMAGED: what is wrong, unless it is */
+    const char *defect; /* a text that stays */
     enum sb_answer answer;
     bool has_crc; /* and it covers the requested bytes */
     bool decoded; /* SB_ANSWER_STREAM: is decompressed while streamed */
@@ -98,6 +99,13 @@ static inline struct sb_entry sb_request_file(const struct sb_request *request, 
 
 /* Bytes that the answer may need in the slot's data. */
 size_t sb_request_cost(const struct sb_request *request, const struct sb_fetch_options *options);
+
+/* What is wrong with an SB_ANSWER_DAMAGED. */
+static inline const char *sb_request_problem(const struct sb_buf *names,
+                                             const struct sb_request *request)
+{
+    return request->defect ? request->defect : names->data + request->text_at;
+}
 
 /* Makes the answer SB_ANSWER_DAMAGED; text is what is wrong. */
 enum sb_code sb_request_damaged(struct sb_request *request, struct sb_buf *names, const char *text,

@@ -1,0 +1,175 @@
+#include "archive/many.h"
+
+#include "archive/database.h"
+#include "archive/reader.h"
+#include "core/pipeline.h"
+#include "core/time.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PIECE_MOST     4096    /* items in one read transaction */
+#define PIECE_MEASURED 8       /* items that show how long one takes */
+#define WORTH_NS       2000000 /* what is done sooner is done by one thread */
+#define CACHE_KIB      24576   /* of all connections but the first */
+#define LATEST         4       /* pieces that make the pace, about */
+
+struct piece {
+    struct sb_archive *twin; /* NULL: not opened, or there can be none */
+    bool tried;
+    size_t from, to;
+};
+
+struct sb_many {
+    struct sb_archive *archive;
+    unsigned threads;
+    int64_t pace; /* nanoseconds for an item; 0: unknown */
+    struct piece *pieces;
+    pthread_mutex_t mutex; /* of the archive, while threads run */
+};
+
+/* Of one call of sb_many_run. */
+struct run {
+    struct sb_many *many;
+    sb_many_work *work;
+    void *context;
+    size_t next, to, piece_size;
+};
+
+enum sb_code sb_many_new(struct sb_many **out, struct sb_archive *archive, unsigned threads,
+                         struct sb_error *err)
+{
+    struct sb_many *many = calloc(1, sizeof(*many));
+
+    *out = many;
+    if (!many)
+        return sb_fail_memory(err);
+    pthread_mutex_init(&many->mutex, NULL);
+    many->archive = archive;
+    many->threads = threads > 0 && !sb_archive_is_adopted(archive) ? threads : 1;
+    many->pieces = calloc(many->threads, sizeof(*many->pieces));
+    if (many->pieces)
+        return SB_OK;
+    sb_many_free(many);
+    *out = NULL;
+    return sb_fail_memory(err);
+}
+
+void sb_many_free(struct sb_many *many)
+{
+    if (!many)
+        return;
+    for (unsigned i = 0; many->pieces && i < many->threads; i++)
+        sb_archive_free(many->pieces[i].twin);
+    free(many->pieces);
+    pthread_mutex_destroy(&many->mutex);
+    free(many);
+}
+
+static enum sb_code work_on(const struct run *run, struct sb_archive *archive, size_t from,
+                            size_t to, struct sb_error *err)
+{
+    enum sb_code code = sb_archive_begin(archive, err);
+
+    if (code)
+        return code;
+    return sb_archive_end(archive, run->work(run->context, archive, from, to, err), err);
+}
+
+static enum sb_code work_alone(struct run *run, struct sb_error *err)
+{
+    size_t most = run->many->pace || run->many->threads == 1 ? PIECE_MOST : PIECE_MEASURED;
+    size_t to = run->to - run->next < most ? run->to : run->next + most;
+    int64_t began = sb_clock_ns(), took;
+    enum sb_code code = work_on(run, run->many->archive, run->next, to, err);
+
+    took = (sb_clock_ns() - began) / (int64_t)(to - run->next);
+    run->many->pace = run->many->pace ? run->many->pace + (took - run->many->pace) / LATEST : took;
+    run->next = to;
+    return code;
+}
+
+static bool is_worth_it(const struct run *run)
+{
+    return run->many->threads > 1 && run->many->pace > 0 && run->to - run->next > 1 &&
+           (int64_t)(run->to - run->next) > WORTH_NS / run->many->pace;
+}
+
+static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+{
+    struct run *run = context;
+    struct piece *piece = slot;
+
+    (void)err;
+    if (run->next == run->to)
+        return SB_END;
+    piece->from = run->next;
+    piece->to = run->to - run->next < run->piece_size ? run->to : run->next + run->piece_size;
+    run->next = piece->to;
+    return SB_OK;
+}
+
+static void open_twin(const struct sb_many *many, struct piece *piece)
+{
+    char small_cache[64];
+    struct sb_error ignored;
+
+    piece->tried = true;
+    snprintf(small_cache, sizeof(small_cache), "PRAGMA cache_size=-%u",
+             CACHE_KIB / (many->threads - 1));
+    if (sb_archive_open_twin(&piece->twin, many->archive, &ignored) == SB_OK &&
+        sb_database_run(piece->twin->db, small_cache, &ignored) == SB_OK)
+        return;
+    sb_archive_free(piece->twin);
+    piece->twin = NULL;
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+{
+    struct run *run = context;
+    struct sb_many *many = run->many;
+    struct piece *piece = slot;
+    enum sb_code code;
+
+    (void)turns;
+    if (!piece->tried && piece != many->pieces)
+        open_twin(many, piece);
+    if (piece->twin)
+        return work_on(run, piece->twin, piece->from, piece->to, err);
+    pthread_mutex_lock(&many->mutex);
+    code = work_on(run, many->archive, piece->from, piece->to, err);
+    pthread_mutex_unlock(&many->mutex);
+    return code;
+}
+
+static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+{
+    (void)context;
+    (void)slot;
+    (void)err;
+    return SB_OK;
+}
+
+/* One piece for each connection: names that are sorted come to the one that has their pages. */
+static enum sb_code work_together(struct run *run, struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
+    struct sb_many *many = run->many;
+
+    run->piece_size = (run->to - run->next - 1) / many->threads + 1;
+    return sb_pipeline_run(&ops, run, many->pieces, sizeof(*many->pieces), many->threads,
+                           many->threads, err);
+}
+
+enum sb_code sb_many_run(struct sb_many *many, size_t from, size_t to, sb_many_work *work_on_items,
+                         void *context, struct sb_error *err)
+{
+    struct run run = {
+        .many = many, .work = work_on_items, .context = context, .next = from, .to = to};
+    enum sb_code code = SB_OK;
+
+    while (!code && run.next < run.to && !is_worth_it(&run))
+        code = work_alone(&run, err);
+    return code || run.next == run.to ? code : work_together(&run, err);
+}

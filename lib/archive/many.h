@@ -1,0 +1,35 @@
+/*
+ * Work on many names of an archive, on several threads, each with a connection of its own.
+ *
+ * How long a piece takes is measured: where all takes less than a thread does to begin, or with one
+ * thread, or where no second connection can be had, the caller's connection does it. So nothing
+ * depends on the threads but the time. Belongs to the archive's thread.
+ */
+#ifndef SB_ARCHIVE_MANY_H
+#define SB_ARCHIVE_MANY_H
+
+#include "core/error.h"
+
+#include <stddef.h>
+
+struct sb_archive;
+struct sb_many;
+
+/*
+ * Works on the items from..to-1, in one read transaction of this archive, which is the one or
+ * another connection to it. On any thread, and on several at once; each item comes once, and those
+ * that are near each other come together.
+ */
+typedef enum sb_code sb_many_work(void *context, struct sb_archive *archive, size_t from, size_t to,
+                                  struct sb_error *err);
+
+/* `archive` must stay as long. */
+enum sb_code sb_many_new(struct sb_many **out, struct sb_archive *archive, unsigned threads,
+                         struct sb_error *err) SB_CHECKED;
+void sb_many_free(struct sb_many *many); /* NULL is allowed */
+
+/* Ends early with the error of the first piece that fails; then some later ones are done, too. */
+enum sb_code sb_many_run(struct sb_many *many, size_t from, size_t to, sb_many_work *work,
+                         void *context, struct sb_error *err) SB_CHECKED;
+
+#endif
