@@ -1,6 +1,7 @@
 #include "task/table/fetch.h"
 
 #include "core/pipeline.h"
+#include "core/time.h"
 #include "task/table/slot.h"
 
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 #define SLOTS_MORE         2
 #define SLOTS_MOST         20 /* each may take some 6 MB, where records are that large */
 #define WORTH_MORE_THREADS ((int64_t)1 << 20) /* bytes */
+#define FEW                64                 /* cells, for one thread; and in the first slots */
+#define SLOW_NS            50000              /* for a cell: who waits so long is to wait for few */
 
 struct fetch {
     struct sb_table *table;
@@ -137,9 +140,14 @@ static int fill_would_wait(void *context)
 
 static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
 {
+    struct sb_table_slot *self = slot;
+    int64_t began = sb_clock_ns();
+    enum sb_code code = sb_table_slot_read(self, err);
+
     (void)context;
     (void)turns;
-    return sb_table_slot_read(slot, err);
+    self->took = sb_clock_ns() - began;
+    return code;
 }
 
 static enum sb_code give(struct fetch *f, const struct sb_buf *bytes, struct sb_error *err)
@@ -269,12 +277,17 @@ static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot, stru
     return code ? code : pass_on(&stream, err);
 }
 
-/* Slots should fit into the CPU's caches, whatever the size of records. */
+/*
+ * Slots should fit into the CPU's caches, whatever the size of records. Where each cell is waited
+ * for, small ones let all threads wait at once.
+ */
 static void follow(struct fetch *f, const struct sb_table_slot *slot)
 {
     size_t taken = slot->answer->size + (slot->answer == &slot->stored ? 0 : slot->stored.size);
 
-    if (slot->next < slot->count && f->slot_cells > 1)
+    if (slot->took > SLOW_NS * (int64_t)slot->count)
+        f->slot_cells = f->slot_cells < FEW ? f->slot_cells : FEW;
+    else if (slot->next < slot->count && f->slot_cells > 1)
         f->slot_cells /= 2;
     else if (slot->count == f->slot_cells && taken < SB_TABLE_SLOT_GOAL / 2 &&
              f->slot_cells < SB_TABLE_SLOT_MOST)
@@ -320,8 +333,8 @@ static void plan(struct fetch *f, unsigned *threads)
     int64_t average = f->table->cell_size, total = f->feed->total(f->feed->context);
     int64_t cells = (int64_t)SB_TABLE_SLOT_GOAL / average;
 
-    f->slot_cells = cells < 1 ? 1 : cells > SB_TABLE_SLOT_MOST ? SB_TABLE_SLOT_MOST : (size_t)cells;
-    if (total >= 0 && total < WORTH_MORE_THREADS / average)
+    f->slot_cells = cells < 1 ? 1 : cells > FEW ? FEW : (size_t)cells;
+    if (total >= 0 && total <= FEW && total < WORTH_MORE_THREADS / average)
         *threads = 1;
 }
 

@@ -51,6 +51,7 @@ struct sb_table_slot {
     size_t capacity; /* of request, order and extents */
     bool ascending;  /* places are in the requested order, without duplicates */
     bool located;
+    int64_t took; /* nanoseconds for its first round */
     struct sb_buf texts;
 
     size_t given;            /* number of requests that are drained */
