@@ -583,3 +583,19 @@ EOF
     stderr_has 'a.tar: '
     [[ ! -e new.tar ]]
 }
+
+@test "on a slow file system threads look ahead, and the result is the same" {
+    [[ -e ${SLOW_SHIM:-} ]] || skip 'the shim is not built'
+    mkdir -p slow/{a,b}/{c,d}
+    for i in {1..30}; do
+        echo "$i" | tee "slow/$i" "slow/a/$i" "slow/a/c/$i" >"slow/b/d/$i"
+    done
+    sb sync slow s.barecat
+    echo changed >slow/a/c/7
+    rm slow/b/d/9
+    for threads in 2 8; do
+        run_ok env LD_PRELOAD="$SLOW_SHIM" SLOW_ROOT="$PWD/slow" SLOW_MICROSECONDS=300 \
+            "$SHARDBOX" sync -n -i --delete "--threads=$threads" slow s.barecat
+        output_is $'>f.st...... a/c/7\n.d..t...... b/d/\n*deleting   b/d/9'
+    done
+}

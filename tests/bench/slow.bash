@@ -33,7 +33,19 @@ measure_slow() {
         slow_measure "slow-pack-$threads" "$work/tree" "$shardbox" pack --force --threads="$threads" slow.barecat tree
         slow_measure "slow-unpack-$threads" "$work/out" "$shardbox" unpack --threads="$threads" -C out slow.barecat
         rm -rf out
+        slow_measure "slow-sync-$threads" "$work/tree" "$shardbox" sync --threads="$threads" --delete tree slow.barecat
     done
+    "$tools/make_archive" shards/m.barecat 1000000 >/dev/null
+    "$shardbox" convert shards/m.barecat shards/a.bagz
+    shuf -i 0-999999 -n 10000 --random-source="$tools/make_archive" >numbers
+    xargs "$tools/make_archive" --list <numbers >names
+    slow_measure slow-all-names-16 "$work/shards" "$shardbox" cat --threads=16 -T names shards/m.barecat
+    sed -i -s 2001,\$d numbers names
+    for threads in 1 16; do
+        slow_measure "slow-records-$threads" "$work/shards" "$shardbox" cat --threads="$threads" -T numbers shards/a.bagz
+        slow_measure "slow-names-$threads" "$work/shards" "$shardbox" cat --threads="$threads" -T names shards/m.barecat
+    done
+    rm shards/*
     "$tools/make_archive" --shard-size=1M shards/a.barecat 100000 >/dev/null
     shuf -i 0-99999 -n 10000 --random-source=shards/a.barecat | xargs "$tools/make_archive" --list >names
     slow_calls slow-cat-opens open '-shard-[0-9]+' "$work/shards" "$shardbox" cat --threads=16 -T names shards/a.barecat
@@ -47,6 +59,12 @@ print_slow_figures() {
     figure "calls of 1 ms: pack, 16 threads against one" at-least 10 " ×" \
         "$(ratio "$(median slow-pack-1)" "$(median slow-pack-16)")"
     figure "the same: unpack" at-least 10 " ×" "$(ratio "$(median slow-unpack-1)" "$(median slow-unpack-16)")"
+    figure "the same: sync without changes" at-least 10 " ×" "$(ratio "$(median slow-sync-1)" "$(median slow-sync-16)")"
+    figure "the same: cat of 2000 random records of a bag" at-least 10 " ×" \
+        "$(ratio "$(median slow-records-1)" "$(median slow-records-16)")"
+    figure "the same: cat of 2000 random names of 1 million" at-least 10 " ×" \
+        "$(ratio "$(median slow-names-1)" "$(median slow-names-16)")"
+    figure "the same, 16 threads: cat of 10000 random names of 1 million" at-most 2 " s" "$(median slow-all-names-16)"
     figure "cat of 10000 random names: opens of a shard" at-most 1 "" "$(median slow-cat-opens)"
     figure "the same: looks at any one file, for each name" at-most 0.1 "" "$(ratio "$(median slow-cat-stats)" 10000)"
     figure "verify of 100000 files: opens of a shard" at-most 1 "" "$(median slow-verify-opens)"
