@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define SLOT_NAMES      256
-#define QUEUE_FIRST     256   /* names; the limit doubles each time it is reached at once, */
+#define QUEUE_FIRST     512   /* names; the limit grows fourfold when it is reached at once, */
 #define QUEUE_MOST      32768 /* up to this */
 #define LOOK_AHEAD_STEP 4096  /* names */
 #define SLOTS_MAX       32
@@ -32,7 +32,7 @@ static enum sb_code collect(struct sb_fetch *f, struct sb_queue *queue, struct s
         sb_queue_collect(queue, f->names, f->queue_limit, f->options->by_address, &f->ended, err);
 
     if (queue->count == f->queue_limit && f->queue_limit < QUEUE_MOST)
-        f->queue_limit *= 2;
+        f->queue_limit *= 4;
     return code;
 }
 
