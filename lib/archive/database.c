@@ -277,12 +277,16 @@ static int harden(sqlite3 *db, enum sb_database_mode mode)
     return rc;
 }
 
-/* The first statement that reads the file: a bad header, a hot journal or a lock shows here. */
+/*
+ * The first statements that read the file: a bad header, a hot journal or a lock shows here. That
+ * for the version begins the transaction in which the schema is loaded, too.
+ */
 static int first_read(sqlite3 *db)
 {
     int rc = sqlite3_exec(db,
                           "PRAGMA mmap_size=0; PRAGMA temp_store=FILE; PRAGMA cell_size_check=ON;"
-                          "SELECT count(*) FROM sqlite_schema",
+                          "BEGIN; PRAGMA schema_version; SELECT count(*) FROM sqlite_schema;"
+                          "COMMIT",
                           NULL, NULL, NULL);
 
     if (rc)
