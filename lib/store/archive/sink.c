@@ -2,290 +2,31 @@
  * An archive as a sink. Workers sum and write; where the bytes go is decided in turn, and rows are
  * added in order.
  */
+#include "store/archive/sink_impl.h"
+
 #include "archive/archive.h"
-#include "archive/writer/rowset.h"
 #include "core/crc32c.h"
 #include "core/number.h"
-#include "store/archive/holdings.h"
 #include "store/archive/unmet.h"
 #include "store/name_set.h"
-#include "store/sinks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* What item->mark says. */
-enum {
-    UNCHECKED = 1 << 0,  /* its CRC32C was computed here, for want of another */
-    OVER_OWN = 1 << 1,   /* it replaces a file that an earlier stretch stored */
-    NEW_ROW = 1 << 2,    /* its mode, owner or time are not those of the file it replaces, */
-    SAME_BYTES = 1 << 3, /* but its bytes are */
-    MOVED = 1 << 4,      /* the archive may have its bytes under a name that does not come */
-    LINK_RIVAL = 1 << 5, /* a hard link whose name the archive has: is it to the same bytes? */
-};
-
-struct archive_sink {
-    struct sb_sink sink;
-    enum sb_meeting meeting;
-    const char *advice;
-    bool keep_dirs;
-    bool appends;
-    bool dry_run;
-    bool checksum;
-    bool size_only;
-    struct sb_unmet *unmet; /* NULL: what no member has the name of stays */
-    struct sb_change_report changes;
-    const struct sb_notify *notify;
-    struct sb_writer *writer;    /* NULL in a dry run */
-    struct sb_archive *existing; /* dry run of an append: what names are looked up in */
-    struct sb_rowset changing;   /* with unmet: rows of the archive whose bytes become others */
-
-    struct sb_holdings holdings;
-
-    /*
-     * Files that the archive had, and whose bytes are those of members that came: a hard link to
-     * one may get the archive's bytes. In a dry run also what would be stored. NULL unless there
-     * may be hard links.
-     */
-    struct sb_name_set **same, *own_same;
-
-    /* Where the member that comes in parts lies; touched only in turn. */
-    uint32_t part_shard;
-    int64_t part_place;
-
-    int64_t own_superseded; /* files of earlier stretches */
-    int64_t renewed_bytes;  /* of the files that counts.renewed counts */
-
-    /* What its parts add up to so far; touched only by drain. */
-    uint32_t part_crc;
-    bool part_unchecked;
-};
-
 static struct archive_sink *self_of(struct sb_sink *sink)
 {
     return (struct archive_sink *)sink;
-}
-
-/* Names that the archive holds */
-
-/* Sizes say nothing about bytes that are yet to be recoded. */
-static bool has_other_size(const struct sb_entry *entry, const struct sb_entry *old, bool recodes)
-{
-    return entry->type != old->type || entry->size < 0 || (!recodes && entry->size != old->size);
-}
-
-/*
- * What is brought up to date: all of it, where its bytes say so, the row alone, or nothing. The
- * bytes of a hard link are known when what came before it is done.
- */
-static void update(const struct archive_sink *self, const struct sb_member *member,
-                   const struct sb_entry *old, struct sb_item *item)
-{
-    const struct sb_entry *entry = &member->entry;
-    bool same_time = entry->has & old->has & SB_HAS_MTIME && entry->mtime_ns == old->mtime_ns;
-    bool looks = self->checksum || (!self->size_only && !same_time);
-
-    item->mark |= item->change & SB_CHANGE_VALUES & ~(unsigned)SB_CHANGE_SIZE ? NEW_ROW : 0;
-    if (member->hard_link) {
-        item->replaces = item->compares = true;
-    } else if (has_other_size(entry, old, item->original) || (looks && !(old->has & SB_HAS_CRC))) {
-        item->replaces = true;
-    } else if (looks) {
-        item->replaces = item->compares = true;
-        item->old_crc = old->crc32c;
-    } else if (item->mark & NEW_ROW) {
-        item->replaces = item->bare = true;
-        item->mark |= SAME_BYTES;
-    }
-}
-
-static const char exists_text[] = "is in the archive already; left out (see %s)";
-
-static enum sb_code fail_exists(const struct archive_sink *self, const char *name,
-                                struct sb_error *err)
-{
-    return sb_fail(err, SB_EXISTS, "%s: is in the archive already (see %s)", name, self->advice);
-}
-
-static enum sb_code look_up(struct archive_sink *self, const char *name, size_t size,
-                            struct sb_entry *entry, struct sb_error *err)
-{
-    return self->writer ? sb_writer_lookup(self->writer, name, size, entry, err)
-                        : sb_archive_lookup(self->existing, name, size, entry, err);
-}
-
-/* Does the archive hold another name with the bytes that it has as `old`? */
-static bool has_same_bytes(struct archive_sink *self, const char *name, const struct sb_entry *old)
-{
-    struct sb_entry entry;
-    struct sb_error ignored;
-
-    return !look_up(self, name, strlen(name), &entry, &ignored) && !self->changing.partial &&
-           !sb_rowset_has(&self->changing, entry.row) && (entry.has & old->has & SB_HAS_CRC) &&
-           entry.size == old->size && entry.crc32c == old->crc32c;
-}
-
-/* What a later hard link to this name may rely on. */
-static enum sb_code note_same(struct archive_sink *self, const struct sb_entry *entry, bool same,
-                              struct sb_error *err)
-{
-    if (!self->same || entry->type == SB_DIR)
-        return SB_OK;
-    return same ? sb_name_set_add(self->same, self->dry_run ? "." : self->sink.name, entry->path,
-                                  entry->path_size, err)
-                : sb_name_set_remove(*self->same, entry->path, entry->path_size, err);
-}
-
-/*
- * Are the bytes that the archive has under the name of a hard link's target those of the target, as
- * it came in this run?
- */
-static enum sb_code has_target(struct archive_sink *self, const char *target, bool *has,
-                               struct sb_error *err)
-{
-    size_t size = strlen(target);
-    struct sb_entry entry;
-    enum sb_code code = SB_OK;
-
-    *has = false;
-    if (self->same)
-        code = sb_name_set_has(*self->same, target, size, has, err);
-    if (code || *has || !self->holdings.progress || !self->writer)
-        return code;
-    code = sb_writer_lookup(self->writer, target, size, &entry, err);
-    *has = !code && entry.type != SB_DIR && sb_holdings_is_own(&self->holdings, &entry);
-    return code == SB_NOENT ? SB_OK : code;
-}
-
-/*
- * A name that is an error, unless the bytes are the same: then it is passed over. SB_OK: they must
- * be read first, or those of a hard link's target.
- */
-static enum sb_code meet_rival(struct archive_sink *self, const struct sb_member *member,
-                               const struct sb_entry *old, struct sb_item *item,
-                               struct sb_error *err)
-{
-    const struct sb_entry *entry = &member->entry;
-    bool recodes = item->original, knows = (entry->has & SB_HAS_CRC) && !recodes;
-    bool same_size =
-        entry->type == old->type && (entry->size < 0 || recodes || entry->size == old->size);
-
-    if ((old->has & SB_HAS_CRC) && !member->hard_link && same_size &&
-        (!knows || entry->crc32c == old->crc32c)) {
-        item->compares = !knows;
-        item->old_crc = old->crc32c;
-        self->sink.counts.left += knows;
-        return knows ? SB_END : SB_OK;
-    }
-    if (member->hard_link && self->same && has_same_bytes(self, member->hard_link, old)) {
-        item->compares = true;
-        item->mark |= LINK_RIVAL;
-        return SB_OK;
-    }
-    if (self->meeting == SB_MEET_END && !self->dry_run)
-        return fail_exists(self, entry->path, err);
-    sb_report(self->notify, SB_PROBLEM, "exists", entry->path, exists_text, self->advice);
-    return SB_END;
-}
-
-/* SB_OK: it goes in place of `old`, if compares says so; SB_END: it does not. */
-static enum sb_code meet_file(struct archive_sink *self, const struct sb_member *member,
-                              const struct sb_entry *old, struct sb_item *item,
-                              struct sb_error *err)
-{
-    bool own = sb_holdings_is_own(&self->holdings, old);
-
-    if (own && item->again && sb_holdings_is_from(old, &self->holdings.progress->input_begin))
-        return SB_END;
-    item->mark |= own ? OVER_OWN : 0;
-    item->replaces = own || self->meeting == SB_MEET_REPLACE;
-    item->old_size = old->size;
-    item->old_row = own ? 0 : old->row;
-    if (!own && self->meeting == SB_MEET_UPDATE)
-        update(self, member, old, item);
-    if (item->replaces)
-        return SB_OK;
-    if (self->meeting == SB_MEET_ERROR || self->meeting == SB_MEET_END)
-        return meet_rival(self, member, old, item, err);
-    self->sink.counts.left++;
-    if (self->meeting == SB_MEET_UPDATE && note_same(self, &member->entry, true, err))
-        return err->code;
-    return SB_END;
-}
-
-/* A new name: perhaps the archive has its bytes under one that does not come. */
-static enum sb_code meet_moved(struct archive_sink *self, const struct sb_member *member,
-                               struct sb_item *item, struct sb_error *err)
-{
-    struct sb_entry old;
-    enum sb_code code;
-
-    if (!self->unmet || member->hard_link || item->original)
-        return SB_OK;
-    code = sb_unmet_find_moved(self->unmet, &member->entry, &old, err);
-    if (code)
-        return code == SB_NOENT ? SB_OK : code;
-    item->compares = true;
-    item->old_row = old.row;
-    item->old_size = old.size;
-    item->old_crc = old.crc32c;
-    item->mark |= NEW_ROW | MOVED;
-    return SB_OK;
-}
-
-/* Whether a hard link can be stored is known once what comes before it is. */
-static bool waits_in_dry_run(const struct archive_sink *self, const struct sb_member *member)
-{
-    return self->dry_run && self->same && member->hard_link;
-}
-
-/* What becomes of a member whose name the archive may hold. */
-static enum sb_code meet_existing(struct archive_sink *self, const struct sb_member *member,
-                                  struct sb_item *item, struct sb_error *err)
-{
-    const struct sb_entry *entry = &member->entry;
-    struct sb_entry old, known = *entry;
-    bool again = false;
-    enum sb_code code = sb_holdings_meet(&self->holdings, entry, &old, err);
-
-    if (self->unmet && (!code || code == SB_NOENT) &&
-        sb_unmet_meet(self->unmet, code ? NULL : &old, &again, err))
-        return err->code;
-    if (code)
-        return code == SB_NOENT ? meet_moved(self, member, item, err) : code;
-    if (member->hard_link)
-        known.size = -1;
-    item->change = sb_change_between(&known, &old);
-    /* What the archive holds is not what an earlier member of this name makes of it. */
-    if (again) {
-        item->replaces = true;
-        item->old_size = old.size;
-        item->old_row = old.row;
-        return SB_OK;
-    }
-    if (entry->type != SB_DIR)
-        return meet_file(self, member, &old, item, err);
-    return (self->keep_dirs && old.has) || !item->change ? SB_END : SB_OK;
 }
 
 /* Reports an item that is stored, or whose row alone is. */
 static void report_change(const struct archive_sink *self, const struct sb_entry *entry,
                           const struct sb_item *item)
 {
-    bool bytes = entry->type != SB_DIR && !(item->mark & SAME_BYTES);
+    bool bytes = entry->type != SB_DIR && !(item->mark & MARK_SAME_BYTES);
 
     sb_change_report(&self->changes, entry, item->change | (bytes ? SB_CHANGE_BYTES : 0));
-}
-
-/* What the archive has of a file is not what its hard links will have. */
-static enum sb_code note_changing(struct archive_sink *self, const struct sb_item *item,
-                                  struct sb_error *err)
-{
-    if (!self->unmet || !item->replaces || item->old_row == 0 || item->mark & SAME_BYTES)
-        return SB_OK;
-    return sb_rowset_add(&self->changing, item->old_row, err);
 }
 
 static enum sb_code count_dry(struct archive_sink *self, const struct sb_entry *entry,
@@ -296,13 +37,19 @@ static enum sb_code count_dry(struct archive_sink *self, const struct sb_entry *
     report_change(self, entry, item);
     if (entry->type == SB_DIR) {
         counts->dirs++;
-    } else if (item->mark & SAME_BYTES) {
+    } else if (item->mark & MARK_SAME_BYTES) {
         counts->renewed++;
     } else {
         counts->files++;
         sb_count_up(&counts->bytes, entry->size > 0 ? entry->size : 0);
     }
-    return note_changing(self, item, err);
+    return sb_meet_note_changing(self, item, err);
+}
+
+/* Whether a hard link can be stored is known once what comes before it is. */
+static bool waits_in_dry_run(const struct archive_sink *self, const struct sb_member *member)
+{
+    return self->dry_run && self->same && member->hard_link;
 }
 
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
@@ -313,13 +60,13 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
     enum sb_code code;
 
     item->change = SB_CHANGE_NEW;
-    code = self->appends ? meet_existing(self, member, item, err) : SB_OK;
+    code = self->appends ? sb_meet_existing(self, member, item, err) : SB_OK;
     if (!code && waits_in_dry_run(self, member))
         item->compares = true;
     if (code || !self->dry_run || item->compares)
         return code;
     code = count_dry(self, entry, item, err);
-    return code ? code : note_same(self, entry, true, err);
+    return code ? code : sb_meet_note_same(self, entry, true, err);
 }
 
 /* Storing */
@@ -343,37 +90,8 @@ static enum sb_code prepare(struct sb_batch *batch, struct sb_item *item, struct
         return SB_OK;
     code = sb_item_sum_all(batch, item, err);
     entry->crc32c = item->sum;
-    item->mark |= UNCHECKED;
+    item->mark |= MARK_UNCHECKED;
     return code;
-}
-
-/* The name is the archive's, and its bytes are others. */
-static enum sb_code refuse(const struct archive_sink *self, struct sb_batch *batch,
-                           struct sb_item *item, struct sb_error *err)
-{
-    char text[160];
-
-    if (self->meeting == SB_MEET_END && !self->dry_run)
-        return fail_exists(self, item->member.entry.path, err);
-    snprintf(text, sizeof(text), exists_text, self->advice);
-    return sb_item_fail(batch, item, "exists", text, err);
-}
-
-/* Are its bytes those that the archive has? Then none are stored. */
-static enum sb_code compare(const struct archive_sink *self, struct sb_batch *batch,
-                            struct sb_item *item, struct sb_error *err)
-{
-    enum sb_code code = sb_item_sum_all(batch, item, err);
-
-    if (code == SB_END)
-        item->state = SB_ITEM_FAILED;
-    if (code)
-        return code == SB_END ? SB_OK : code;
-    if (item->summed_size != item->old_size || item->sum != item->old_crc)
-        return item->replaces || item->mark & MOVED ? SB_OK : refuse(self, batch, item, err);
-    item->mark |= SAME_BYTES;
-    item->state = SB_ITEM_STORED;
-    return SB_OK;
 }
 
 static enum sb_code prepare_all(const struct archive_sink *self, struct sb_batch *batch,
@@ -387,7 +105,7 @@ static enum sb_code prepare_all(const struct archive_sink *self, struct sb_batch
         code = prepare(batch, item, err);
         if (!code && item->compares &&
             (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE))
-            code = compare(self, batch, item, err);
+            code = sb_meet_compare(self, batch, item, err);
     }
     return code;
 }
@@ -530,7 +248,7 @@ static enum sb_code store_large(struct archive_sink *self, struct sb_batch *batc
     entry->size = flow.done;
     if (flow.summed) {
         entry->crc32c = flow.crc32c;
-        item->mark |= UNCHECKED;
+        item->mark |= MARK_UNCHECKED;
     }
     if (flow.done == flow.reserved)
         return SB_OK;
@@ -584,7 +302,7 @@ static enum sb_code drop_replaced(struct archive_sink *self, const struct sb_ite
     bool dropped;
     enum sb_code code;
 
-    if (!(item->mark & OVER_OWN))
+    if (!(item->mark & MARK_OVER_OWN))
         return sb_writer_drop_file(self->writer, old, err);
     code = sb_holdings_drop_own(&self->holdings, old, &dropped, err);
     self->own_superseded += dropped;
@@ -601,14 +319,14 @@ static enum sb_code add_file(struct archive_sink *self, const struct sb_item *it
 
     set_type(&entry);
     if (hard_link)
-        code = has_target(self, hard_link, &of_archive, err);
+        code = sb_meet_has_target(self, hard_link, &of_archive, err);
     if (!code && item->replaces) {
         old = (struct sb_entry){
             .path = entry.path, .path_size = entry.path_size, .size = item->old_size};
         code = drop_replaced(self, item, &old, err);
     }
     if (!code)
-        code = note_changing(self, item, err);
+        code = sb_meet_note_changing(self, item, err);
     if (code)
         return code;
     report_change(self, &entry, item);
@@ -616,7 +334,7 @@ static enum sb_code add_file(struct archive_sink *self, const struct sb_item *it
         return sb_writer_add_copy(self->writer, &entry, hard_link, strlen(hard_link), of_archive,
                                   err);
     entry.has |= SB_HAS_CRC;
-    self->sink.counts.unchecked += (item->mark & UNCHECKED) != 0;
+    self->sink.counts.unchecked += (item->mark & MARK_UNCHECKED) != 0;
     return sb_writer_add_file(self->writer, &entry, err);
 }
 
@@ -627,11 +345,11 @@ static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *i
     struct sb_entry entry = item->member.entry, old;
     enum sb_code code;
 
-    if (!(item->mark & NEW_ROW)) {
+    if (!(item->mark & MARK_NEW_ROW)) {
         self->sink.counts.left++;
         return SB_OK;
     }
-    if (item->mark & MOVED)
+    if (item->mark & MARK_MOVED)
         code = sb_unmet_moved(self->unmet, item->old_row, &old, err);
     else
         code = sb_writer_lookup(self->writer, entry.path, entry.path_size, &old, err);
@@ -651,25 +369,6 @@ static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *i
     return sb_writer_add_file(self->writer, &entry, err);
 }
 
-/* It is passed over if its target came with the bytes that the archive has. */
-static enum sb_code judge_link(struct archive_sink *self, struct sb_item *item,
-                               struct sb_error *err)
-{
-    const struct sb_entry *entry = &item->member.entry;
-    bool same;
-    enum sb_code code = has_target(self, item->member.hard_link, &same, err);
-
-    if (code)
-        return code;
-    if (!same && self->meeting == SB_MEET_END && !self->dry_run)
-        return fail_exists(self, entry->path, err);
-    if (!same)
-        sb_report(self->notify, SB_PROBLEM, "exists", entry->path, exists_text, self->advice);
-    self->sink.counts.left += same;
-    item->state = SB_ITEM_FAILED;
-    return note_same(self, entry, same, err);
-}
-
 /* The row of a member in parts comes with the last of them. */
 static enum sb_code add_part(struct archive_sink *self, struct sb_item *item, struct sb_error *err)
 {
@@ -680,51 +379,32 @@ static enum sb_code add_part(struct archive_sink *self, struct sb_item *item, st
         self->part_unchecked = false;
     }
     self->part_crc = sb_crc32c_combine(self->part_crc, entry->crc32c, sb_item_part_size(item));
-    self->part_unchecked = self->part_unchecked || (item->mark & UNCHECKED);
+    self->part_unchecked = self->part_unchecked || (item->mark & MARK_UNCHECKED);
     if (!item->part_last)
         return SB_OK;
     entry->size = item->part_offset + sb_item_part_size(item);
     entry->crc32c = self->part_crc;
-    item->mark = (item->mark & OVER_OWN) | (self->part_unchecked ? UNCHECKED : 0);
+    item->mark = (item->mark & MARK_OVER_OWN) | (self->part_unchecked ? MARK_UNCHECKED : 0);
     return add_file(self, item, err);
-}
-
-/* A hard link to be brought up to date: has it the bytes of its target already? */
-static enum sb_code compare_link(struct archive_sink *self, struct sb_item *item,
-                                 struct sb_error *err)
-{
-    const struct sb_member *member = &item->member;
-    struct sb_entry old;
-    struct sb_error ignored;
-    bool same;
-    enum sb_code code;
-
-    if (self->meeting != SB_MEET_UPDATE || !member->hard_link || !item->compares ||
-        look_up(self, member->entry.path, member->entry.path_size, &old, &ignored))
-        return SB_OK;
-    code = has_target(self, member->hard_link, &same, err);
-    if (!code && same && has_same_bytes(self, member->hard_link, &old))
-        item->mark |= SAME_BYTES;
-    return code;
 }
 
 static enum sb_code add_item(struct archive_sink *self, struct sb_item *item, struct sb_error *err)
 {
-    if (compare_link(self, item, err))
+    if (sb_meet_compare_link(self, item, err))
         return err->code;
     if (item->member.entry.type == SB_DIR) {
         self->sink.counts.dirs++;
         report_change(self, &item->member.entry, item);
         return sb_writer_add_dir(self->writer, &item->member.entry, err);
     }
-    if (item->mark & LINK_RIVAL)
-        return judge_link(self, item, err);
+    if (item->mark & MARK_LINK_RIVAL)
+        return sb_meet_judge_link(self, item, err);
     if (self->same && item->compares &&
-        note_same(self, &item->member.entry, item->mark & SAME_BYTES, err))
+        sb_meet_note_same(self, &item->member.entry, item->mark & MARK_SAME_BYTES, err))
         return err->code;
     if (item->state == SB_ITEM_FAILED)
         return SB_OK;
-    if (item->mark & SAME_BYTES)
+    if (item->mark & MARK_SAME_BYTES)
         return renew_row(self, item, err);
     if (item->state == SB_ITEM_PART)
         return add_part(self, item, err);
@@ -752,18 +432,18 @@ static enum sb_code drain_dry_item(struct archive_sink *self, struct sb_item *it
 
     if (item->only_sums || item->rival)
         return SB_OK;
-    if (item->mark & LINK_RIVAL)
-        return judge_link(self, item, err);
-    if (compare_link(self, item, err))
+    if (item->mark & MARK_LINK_RIVAL)
+        return sb_meet_judge_link(self, item, err);
+    if (sb_meet_compare_link(self, item, err))
         return err->code;
-    if (hard_link && has_target(self, hard_link, &there, err))
+    if (hard_link && sb_meet_has_target(self, hard_link, &there, err))
         return err->code;
-    if (note_same(self, entry, there, err))
+    if (sb_meet_note_same(self, entry, there, err))
         return err->code;
     if (hard_link && !there)
         sb_report(self->notify, SB_PROBLEM, "missing", entry->path,
                   "hard link to '%s', which is not stored; left out", hard_link);
-    if (!there || (item->mark & (SAME_BYTES | NEW_ROW)) == SAME_BYTES)
+    if (!there || (item->mark & (MARK_SAME_BYTES | MARK_NEW_ROW)) == MARK_SAME_BYTES)
         return SB_OK;
     sb_report(self->notify, SB_NOTE, "would-store", entry->path, "would be %s",
               item->replaces ? "replaced" : "stored");

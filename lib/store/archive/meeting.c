@@ -1,0 +1,268 @@
+#include "store/archive/sink_impl.h"
+
+#include "archive/archive.h"
+#include "store/archive/unmet.h"
+#include "store/name_set.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Sizes say nothing about bytes that are yet to be recoded. */
+static bool has_other_size(const struct sb_entry *entry, const struct sb_entry *old, bool recodes)
+{
+    return entry->type != old->type || entry->size < 0 || (!recodes && entry->size != old->size);
+}
+
+/*
+ * What is brought up to date: all of it, where its bytes say so, the row alone, or nothing. The
+ * bytes of a hard link are known when what came before it is done.
+ */
+static void update(const struct archive_sink *self, const struct sb_member *member,
+                   const struct sb_entry *old, struct sb_item *item)
+{
+    const struct sb_entry *entry = &member->entry;
+    bool same_time = entry->has & old->has & SB_HAS_MTIME && entry->mtime_ns == old->mtime_ns;
+    bool looks = self->checksum || (!self->size_only && !same_time);
+
+    item->mark |= item->change & SB_CHANGE_VALUES & ~(unsigned)SB_CHANGE_SIZE ? MARK_NEW_ROW : 0;
+    if (member->hard_link) {
+        item->replaces = item->compares = true;
+    } else if (has_other_size(entry, old, item->original) || (looks && !(old->has & SB_HAS_CRC))) {
+        item->replaces = true;
+    } else if (looks) {
+        item->replaces = item->compares = true;
+        item->old_crc = old->crc32c;
+    } else if (item->mark & MARK_NEW_ROW) {
+        item->replaces = item->bare = true;
+        item->mark |= MARK_SAME_BYTES;
+    }
+}
+
+static const char exists_text[] = "is in the archive already; left out (see %s)";
+
+static enum sb_code fail_exists(const struct archive_sink *self, const char *name,
+                                struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS, "%s: is in the archive already (see %s)", name, self->advice);
+}
+
+static enum sb_code look_up(struct archive_sink *self, const char *name, size_t size,
+                            struct sb_entry *entry, struct sb_error *err)
+{
+    return self->writer ? sb_writer_lookup(self->writer, name, size, entry, err)
+                        : sb_archive_lookup(self->existing, name, size, entry, err);
+}
+
+/* Does the archive hold another name with the bytes that it has as `old`? */
+static bool has_same_bytes(struct archive_sink *self, const char *name, const struct sb_entry *old)
+{
+    struct sb_entry entry;
+    struct sb_error ignored;
+
+    return !look_up(self, name, strlen(name), &entry, &ignored) && !self->changing.partial &&
+           !sb_rowset_has(&self->changing, entry.row) && (entry.has & old->has & SB_HAS_CRC) &&
+           entry.size == old->size && entry.crc32c == old->crc32c;
+}
+
+enum sb_code sb_meet_note_same(struct archive_sink *self, const struct sb_entry *entry, bool same,
+                               struct sb_error *err)
+{
+    if (!self->same || entry->type == SB_DIR)
+        return SB_OK;
+    return same ? sb_name_set_add(self->same, self->dry_run ? "." : self->sink.name, entry->path,
+                                  entry->path_size, err)
+                : sb_name_set_remove(*self->same, entry->path, entry->path_size, err);
+}
+
+enum sb_code sb_meet_has_target(struct archive_sink *self, const char *target, bool *has,
+                                struct sb_error *err)
+{
+    size_t size = strlen(target);
+    struct sb_entry entry;
+    enum sb_code code = SB_OK;
+
+    *has = false;
+    if (self->same)
+        code = sb_name_set_has(*self->same, target, size, has, err);
+    if (code || *has || !self->holdings.progress || !self->writer)
+        return code;
+    code = sb_writer_lookup(self->writer, target, size, &entry, err);
+    *has = !code && entry.type != SB_DIR && sb_holdings_is_own(&self->holdings, &entry);
+    return code == SB_NOENT ? SB_OK : code;
+}
+
+/*
+ * A name that is an error, unless the bytes are the same: then it is passed over. SB_OK: they must
+ * be read first, or those of a hard link's target.
+ */
+static enum sb_code meet_rival(struct archive_sink *self, const struct sb_member *member,
+                               const struct sb_entry *old, struct sb_item *item,
+                               struct sb_error *err)
+{
+    const struct sb_entry *entry = &member->entry;
+    bool recodes = item->original, knows = (entry->has & SB_HAS_CRC) && !recodes;
+    bool same_size =
+        entry->type == old->type && (entry->size < 0 || recodes || entry->size == old->size);
+
+    if ((old->has & SB_HAS_CRC) && !member->hard_link && same_size &&
+        (!knows || entry->crc32c == old->crc32c)) {
+        item->compares = !knows;
+        item->old_crc = old->crc32c;
+        self->sink.counts.left += knows;
+        return knows ? SB_END : SB_OK;
+    }
+    if (member->hard_link && self->same && has_same_bytes(self, member->hard_link, old)) {
+        item->compares = true;
+        item->mark |= MARK_LINK_RIVAL;
+        return SB_OK;
+    }
+    if (self->meeting == SB_MEET_END && !self->dry_run)
+        return fail_exists(self, entry->path, err);
+    sb_report(self->notify, SB_PROBLEM, "exists", entry->path, exists_text, self->advice);
+    return SB_END;
+}
+
+/* SB_OK: it goes in place of `old`, if compares says so; SB_END: it does not. */
+static enum sb_code meet_file(struct archive_sink *self, const struct sb_member *member,
+                              const struct sb_entry *old, struct sb_item *item,
+                              struct sb_error *err)
+{
+    bool own = sb_holdings_is_own(&self->holdings, old);
+
+    if (own && item->again && sb_holdings_is_from(old, &self->holdings.progress->input_begin))
+        return SB_END;
+    item->mark |= own ? MARK_OVER_OWN : 0;
+    item->replaces = own || self->meeting == SB_MEET_REPLACE;
+    item->old_size = old->size;
+    item->old_row = own ? 0 : old->row;
+    if (!own && self->meeting == SB_MEET_UPDATE)
+        update(self, member, old, item);
+    if (item->replaces)
+        return SB_OK;
+    if (self->meeting == SB_MEET_ERROR || self->meeting == SB_MEET_END)
+        return meet_rival(self, member, old, item, err);
+    self->sink.counts.left++;
+    if (self->meeting == SB_MEET_UPDATE && sb_meet_note_same(self, &member->entry, true, err))
+        return err->code;
+    return SB_END;
+}
+
+/* A new name: perhaps the archive has its bytes under one that does not come. */
+static enum sb_code meet_moved(struct archive_sink *self, const struct sb_member *member,
+                               struct sb_item *item, struct sb_error *err)
+{
+    struct sb_entry old;
+    enum sb_code code;
+
+    if (!self->unmet || member->hard_link || item->original)
+        return SB_OK;
+    code = sb_unmet_find_moved(self->unmet, &member->entry, &old, err);
+    if (code)
+        return code == SB_NOENT ? SB_OK : code;
+    item->compares = true;
+    item->old_row = old.row;
+    item->old_size = old.size;
+    item->old_crc = old.crc32c;
+    item->mark |= MARK_NEW_ROW | MARK_MOVED;
+    return SB_OK;
+}
+
+enum sb_code sb_meet_existing(struct archive_sink *self, const struct sb_member *member,
+                              struct sb_item *item, struct sb_error *err)
+{
+    const struct sb_entry *entry = &member->entry;
+    struct sb_entry old, known = *entry;
+    bool again = false;
+    enum sb_code code = sb_holdings_meet(&self->holdings, entry, &old, err);
+
+    if (self->unmet && (!code || code == SB_NOENT) &&
+        sb_unmet_meet(self->unmet, code ? NULL : &old, &again, err))
+        return err->code;
+    if (code)
+        return code == SB_NOENT ? meet_moved(self, member, item, err) : code;
+    if (member->hard_link)
+        known.size = -1;
+    item->change = sb_change_between(&known, &old);
+    /* What the archive holds is not what an earlier member of this name makes of it. */
+    if (again) {
+        item->replaces = true;
+        item->old_size = old.size;
+        item->old_row = old.row;
+        return SB_OK;
+    }
+    if (entry->type != SB_DIR)
+        return meet_file(self, member, &old, item, err);
+    return (self->keep_dirs && old.has) || !item->change ? SB_END : SB_OK;
+}
+
+enum sb_code sb_meet_note_changing(struct archive_sink *self, const struct sb_item *item,
+                                   struct sb_error *err)
+{
+    if (!self->unmet || !item->replaces || item->old_row == 0 || item->mark & MARK_SAME_BYTES)
+        return SB_OK;
+    return sb_rowset_add(&self->changing, item->old_row, err);
+}
+
+/* The name is the archive's, and its bytes are others. */
+static enum sb_code refuse(const struct archive_sink *self, struct sb_batch *batch,
+                           struct sb_item *item, struct sb_error *err)
+{
+    char text[160];
+
+    if (self->meeting == SB_MEET_END && !self->dry_run)
+        return fail_exists(self, item->member.entry.path, err);
+    snprintf(text, sizeof(text), exists_text, self->advice);
+    return sb_item_fail(batch, item, "exists", text, err);
+}
+
+enum sb_code sb_meet_compare(const struct archive_sink *self, struct sb_batch *batch,
+                             struct sb_item *item, struct sb_error *err)
+{
+    enum sb_code code = sb_item_sum_all(batch, item, err);
+
+    if (code == SB_END)
+        item->state = SB_ITEM_FAILED;
+    if (code)
+        return code == SB_END ? SB_OK : code;
+    if (item->summed_size != item->old_size || item->sum != item->old_crc)
+        return item->replaces || item->mark & MARK_MOVED ? SB_OK : refuse(self, batch, item, err);
+    item->mark |= MARK_SAME_BYTES;
+    item->state = SB_ITEM_STORED;
+    return SB_OK;
+}
+
+enum sb_code sb_meet_judge_link(struct archive_sink *self, struct sb_item *item,
+                                struct sb_error *err)
+{
+    const struct sb_entry *entry = &item->member.entry;
+    bool same;
+    enum sb_code code = sb_meet_has_target(self, item->member.hard_link, &same, err);
+
+    if (code)
+        return code;
+    if (!same && self->meeting == SB_MEET_END && !self->dry_run)
+        return fail_exists(self, entry->path, err);
+    if (!same)
+        sb_report(self->notify, SB_PROBLEM, "exists", entry->path, exists_text, self->advice);
+    self->sink.counts.left += same;
+    item->state = SB_ITEM_FAILED;
+    return sb_meet_note_same(self, entry, same, err);
+}
+
+enum sb_code sb_meet_compare_link(struct archive_sink *self, struct sb_item *item,
+                                  struct sb_error *err)
+{
+    const struct sb_member *member = &item->member;
+    struct sb_entry old;
+    struct sb_error ignored;
+    bool same;
+    enum sb_code code;
+
+    if (self->meeting != SB_MEET_UPDATE || !member->hard_link || !item->compares ||
+        look_up(self, member->entry.path, member->entry.path_size, &old, &ignored))
+        return SB_OK;
+    code = sb_meet_has_target(self, member->hard_link, &same, err);
+    if (!code && same && has_same_bytes(self, member->hard_link, &old))
+        item->mark |= MARK_SAME_BYTES;
+    return code;
+}
