@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PIECE_MOST     4096    /* items in one read transaction */
-#define PIECE_MEASURED 4       /* items that show how long one takes */
-#define WORTH_NS       2000000 /* what is done sooner is done by one thread */
-#define CACHE_KIB      24576   /* of all connections but the first */
-#define LATEST         4       /* pieces that make the pace, about */
+#define PIECE_MOST     4096     /* items in one read transaction */
+#define PIECE_MEASURED 4        /* items that show how long one takes */
+#define WORTH_NS       10000000 /* what is done sooner is done by one thread */
+#define CACHE_KIB      24576    /* of all connections but the first */
+#define LATEST         4        /* pieces that make the pace, about */
 
 struct piece {
     struct sb_archive *twin; /* NULL: not opened, or there can be none */

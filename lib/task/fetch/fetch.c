@@ -16,7 +16,7 @@
 #define SLOT_NAMES      256
 #define QUEUE_FIRST     512   /* names; the limit grows fourfold when it is reached at once, */
 #define QUEUE_MOST      32768 /* up to this */
-#define LOOK_AHEAD_STEP 4096  /* names */
+#define LOOK_AHEAD_STEP 2048  /* names */
 #define SLOTS_MAX       32
 #define LOOKED_UP_MOST  32 /* look-ups for one name, while its file keeps being moved */
 #define IN_FLIGHT_BYTES ((size_t)72 << 20) /* of answers, in all slots */
