@@ -22,23 +22,25 @@ const char *sb_type_word(enum sb_type type)
     return words[type];
 }
 
-static bool is_integer(sqlite3_stmt *row, int column)
+/* A value is taken from its row once: that takes longer than to look at it. */
+static bool is_integer(sqlite3_value *value)
 {
-    return sqlite3_column_type(row, column) == SQLITE_INTEGER;
+    return sqlite3_value_type(value) == SQLITE_INTEGER;
 }
 
 /* An integer within 0..high; or NULL, which leaves *known alone; false for anything else. */
 static bool optional_number(sqlite3_stmt *row, int column, int64_t high, unsigned flag,
                             unsigned *known, int64_t *out)
 {
-    int type = sqlite3_column_type(row, column);
+    sqlite3_value *value = sqlite3_column_value(row, column);
+    int type = sqlite3_value_type(value);
 
     *out = 0;
     if (type == SQLITE_NULL)
         return true;
     if (type != SQLITE_INTEGER)
         return false;
-    *out = sqlite3_column_int64(row, column);
+    *out = sqlite3_value_int64(value);
     if (*out < 0 || *out > high)
         return false;
     *known |= flag;
@@ -57,10 +59,11 @@ static bool optional_id(sqlite3_stmt *row, int column, unsigned flag, unsigned *
 
 static const char *read_path(sqlite3_stmt *row, struct sb_entry *entry)
 {
-    bool is_text = sqlite3_column_type(row, PATH) == SQLITE_TEXT;
+    sqlite3_value *path = sqlite3_column_value(row, PATH);
+    bool is_text = sqlite3_value_type(path) == SQLITE_TEXT;
 
-    entry->path = (const char *)sqlite3_column_text(row, PATH);
-    entry->path_size = (size_t)sqlite3_column_bytes(row, PATH);
+    entry->path = (const char *)sqlite3_value_text(path);
+    entry->path_size = (size_t)sqlite3_value_bytes(path);
     if (!entry->path) {
         entry->path = "";
         entry->path_size = 0;
@@ -99,7 +102,8 @@ static const char *read_mode(sqlite3_stmt *row, struct sb_entry *entry, bool is_
 static const char *read_metadata(sqlite3_stmt *row, struct sb_entry *entry, bool is_dir)
 {
     const char *defect = read_mode(row, entry, is_dir);
-    int type = sqlite3_column_type(row, MTIME_NS);
+    sqlite3_value *mtime = sqlite3_column_value(row, MTIME_NS);
+    int type = sqlite3_value_type(mtime);
 
     if (defect)
         return defect;
@@ -111,26 +115,29 @@ static const char *read_metadata(sqlite3_stmt *row, struct sb_entry *entry, bool
         return "mtime_ns is not an integer";
     if (type == SQLITE_INTEGER)
         entry->has |= SB_HAS_MTIME;
-    entry->mtime_ns = sqlite3_column_int64(row, MTIME_NS);
+    entry->mtime_ns = sqlite3_value_int64(mtime);
     return NULL;
 }
 
 static const char *read_extent(sqlite3_stmt *row, struct sb_entry *entry)
 {
+    sqlite3_value *number = sqlite3_column_value(row, SHARD);
+    sqlite3_value *offset = sqlite3_column_value(row, OFFSET);
+    sqlite3_value *size = sqlite3_column_value(row, SIZE);
     int64_t shard, end, crc;
 
-    if (!is_integer(row, SHARD))
+    if (!is_integer(number))
         return "shard is not an integer";
-    shard = sqlite3_column_int64(row, SHARD);
+    shard = sqlite3_value_int64(number);
     if (shard < 0 || shard > SB_SHARD_MAX)
         return "shard is not a shard number";
-    if (!is_integer(row, OFFSET))
+    if (!is_integer(offset))
         return "offset is not an integer";
-    if (!is_integer(row, SIZE))
+    if (!is_integer(size))
         return "size is not an integer";
     entry->shard = (uint32_t)shard;
-    entry->offset = sqlite3_column_int64(row, OFFSET);
-    entry->size = sqlite3_column_int64(row, SIZE);
+    entry->offset = sqlite3_value_int64(offset);
+    entry->size = sqlite3_value_int64(size);
     if (entry->offset < 0)
         return "offset is negative";
     if (entry->size < 0)
@@ -149,7 +156,8 @@ static const char *read_statistics(sqlite3_stmt *row, struct sb_entry *entry)
 
     /* Beyond 2^63 SQLite itself turns a sum into a floating-point number. */
     for (column = NUM_SUBDIRS; column <= SIZE_TREE; column++) {
-        if (!is_integer(row, column) && sqlite3_column_type(row, column) != SQLITE_NULL)
+        sqlite3_value *value = sqlite3_column_value(row, column);
+        if (!is_integer(value) && sqlite3_value_type(value) != SQLITE_NULL)
             return "a tree statistic is not an integer";
     }
     entry->num_subdirs = sqlite3_column_int64(row, NUM_SUBDIRS);

@@ -228,6 +228,80 @@ END
     stderr_has 'the index is damaged'
 }
 
+# behind INDEX SQL: changes rows while they have no such index, which then is put back as it was.
+behind() {
+    local take="ATTACH 'kept' AS kept; PRAGMA writable_schema = ON;"
+    rm -f kept
+    sql a.barecat "$take CREATE TABLE kept.object AS SELECT * FROM main.sqlite_schema WHERE name = '$1';
+        DELETE FROM main.sqlite_schema WHERE name = '$1'"
+    damage "$2"
+    sql a.barecat "$take INSERT INTO main.sqlite_schema SELECT * FROM kept.object"
+}
+
+# What SQLite itself says of the index is what verify says of it, word for word.
+as_sqlite_says() {
+    local theirs
+    theirs=$(sql a.barecat 'PRAGMA integrity_check(100)')
+    [[ $theirs != ok ]] || fail "SQLite finds nothing: $*"
+    run_fail 1 sb verify a.barecat
+    # Other passes meet the damage, too, and say so in words of their own.
+    [[ $(sed -n '/image is malformed$/d; s/^integrity: //p' <<<"$output") == "$theirs" ]] ||
+        fail "$*: not $theirs"
+}
+
+@test "an index that does not have what its table has: as SQLite says it" {
+    local index change
+    make_archive
+    cp a.barecat whole
+    while read -r index change; do
+        cp whole a.barecat
+        behind "$index" "$change"
+        as_sqlite_says "$index: $change"
+    done <<'EOF'
+idx_files_path DELETE FROM files WHERE path = 'sub/file'
+idx_files_path UPDATE files SET path = 'sub/eile' WHERE path = 'sub/file'
+idx_files_path INSERT INTO files (path, shard, offset, size) SELECT 'sub/more', shard, offset, size FROM files LIMIT 1
+idx_files_parent DELETE FROM files WHERE path = 'sub/file'
+idx_files_parent UPDATE files SET path = 'tub/file' WHERE path = 'sub/file'
+idx_files_parent UPDATE files SET path = x'ff' || '/file' WHERE path = 'sub/file'
+idx_files_shard_offset UPDATE files SET offset = offset + 1 WHERE path = 'sub/file'
+idx_files_shard_offset UPDATE files SET shard = 1 - shard WHERE path = 'sub/file'
+idx_files_shard_offset UPDATE files SET rowid = 1000 WHERE path = 'sub/file'
+idx_files_shard_offset UPDATE files SET offset = offset + 0.5 WHERE path = 'sub/file'
+idx_dirs_path UPDATE dirs SET path = 'tub' WHERE path = 'sub'
+idx_dirs_parent UPDATE dirs SET path = 'with space/sub' WHERE path = 'sub'
+idx_dirs_parent DELETE FROM dirs WHERE path = ''
+EOF
+}
+
+@test "an index that a user added is compared with its table, too" {
+    make_archive
+    sql a.barecat "CREATE INDEX by_time ON files (mtime_ns, path)"
+    behind by_time "UPDATE files SET mtime_ns = mtime_ns + 1 WHERE path = 'sub/file'"
+    as_sqlite_says
+}
+
+@test "whichever byte of an index is wrong: what SQLite finds is found" {
+    local index page at theirs line
+    make_archive
+    sql a.barecat 'VACUUM'
+    cp a.barecat whole
+    for index in idx_files_path idx_files_parent idx_files_shard_offset idx_dirs_path; do
+        page=$(sql whole "SELECT rootpage FROM sqlite_schema WHERE name = '$index'")
+        for at in 3 5 9 4095 4093 4090 4079 4064; do
+            cp whole a.barecat
+            flip_byte a.barecat $(((page - 1) * 4096 + at))
+            theirs=$(sqlite3 a.barecat 'PRAGMA integrity_check(100)' 2>/dev/null || true)
+            [[ $theirs != ok ]] || continue
+            run_fail 1 sb verify a.barecat
+            output_has 'integrity: '
+            while read -r line; do
+                [[ $output == *"$line"* ]] || fail "$index $at: $line"
+            done <<<"$theirs"
+        done
+    done
+}
+
 @test "a cut shard: every file beyond its end is named, the others are checked" {
     make_archive
     truncate -s "$(offset_of sub/file)" "$shard"
