@@ -94,11 +94,20 @@ static bool proves_integrity(struct integrity *check)
     return false;
 }
 
+static void end_transaction(struct integrity *check)
+{
+    if (!sqlite3_get_autocommit(check->db))
+        sqlite3_exec(check->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
 static enum sb_code check_integrity(struct integrity *check)
 {
     check->code = sb_database_run(check->db, "BEGIN", &check->err);
-    if (check->code != SB_OK || proves_integrity(check))
+    if (check->code != SB_OK || proves_integrity(check) || should_stop(check))
         return check->code;
+    end_transaction(check);
+    /* A damaged page that was read before is reported in another way than one that was not. */
+    sb_database_shrink(check->db);
     check->code = sb_register_parent_functions(check->db, &check->err);
     return check->code == SB_OK ? read_lines(check, INTEGRITY_CHECK) : check->code;
 }
@@ -113,7 +122,7 @@ static void *run_integrity(void *context)
     else
         check_integrity(check);
     /* Its lock ends here, not when the results are collected. */
-    sqlite3_exec(check->db, "ROLLBACK", NULL, NULL, NULL);
+    end_transaction(check);
     check->milliseconds = sb_verify_plan_clock() - started;
     atomic_store(&check->ended, true);
     return NULL;
