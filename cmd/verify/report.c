@@ -161,6 +161,7 @@ static void write_summary(struct report_file *report, const struct verify_run *r
     if (run->settings->choice.state && result->progress.oldest >= 0)
         json_number(line, "oldest_read", result->progress.oldest);
     json_flag(line, "out_of_time", result->progress.out_of_time);
+    json_flag(line, "index_unfinished", result->index_unfinished);
     if (run->unproved)
         json_escaped(line, "unproved", run->unproved);
     json_number(line, "time", run->ended);

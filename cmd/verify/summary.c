@@ -38,10 +38,11 @@ static void note_read(const struct verify_run *run)
 {
     const struct sb_verify_progress *progress = &run->result.progress;
     char read[SB_HUMAN_SIZE], all[SB_HUMAN_SIZE];
+    bool unknown = run->result.index_unfinished && progress->units == 0;
 
     sb_format_human(run->result.bytes_read, read);
     sb_format_human(progress->bytes_in_all, all);
-    if (progress->chosen || run->choice.state)
+    if ((progress->chosen || run->choice.state) && !unknown)
         message_note("%s: read %s of %s, %" PRId64 " of %" PRId64 " units", run->name, read, all,
                      progress->units_read, progress->units);
 }
@@ -58,6 +59,8 @@ static void note_time(const struct verify_run *run)
 
     if (run->choice.max_seconds == 0)
         return;
+    if (result->index_unfinished)
+        return;
     message_note("%s: the index was looked through in %" PRId64 " s", run->name,
                  seconds(result->index_ms));
     if (result->integrity_ms > 0)
@@ -72,12 +75,18 @@ static void verify_summarize_progress(struct verify_run *run)
 
     note_read(run);
     note_time(run);
-    if (progress->out_of_time && progress->units_read == 0)
+    if (run->result.index_unfinished)
+        verify_run_alert(run, "time",
+                         "the time was over before the index was checked to its end%s: that takes "
+                         "longer than --max-time=%s",
+                         progress->units_read == 0 ? ", and no file was read" : "",
+                         run->settings->choice.max_time);
+    else if (progress->out_of_time && progress->units_read == 0)
         verify_run_alert(run, "time",
                          "the time was over before a file was read: looking through the index "
                          "takes longer than --max-time=%s",
                          run->settings->choice.max_time);
-    else if (progress->out_of_time)
+    if (progress->out_of_time && progress->units_read > 0)
         message_note("%s: the time was over, and %" PRId64 " units are left", run->name,
                      progress->units_due - progress->units_read);
     if (progress->known_bad > 0)
@@ -125,7 +134,8 @@ static void note_sound(const char *path, const struct sb_verify_result *result)
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(result->bytes_read, size);
-    message_note("%s: sound; %" PRId64 " %s (%s) %s, %" PRId64 " %s%s", path, result->files_read,
+    message_note("%s: %s; %" PRId64 " %s (%s) %s, %" PRId64 " %s%s", path,
+                 result->index_unfinished ? "nothing was found" : "sound", result->files_read,
                  one_file ? "file" : "files", size,
                  one_file ? "matches its checksum" : "match their checksums", result->dirs,
                  result->dirs == 1 ? "directory" : "directories",
@@ -144,7 +154,7 @@ static void summarize_sound(struct verify_run *run)
                         "the index%s is sound; --quick has read no file's bytes: 'shardbox "
                         "verify' without it does",
                         result->selected ? ", where selected," : "");
-    else if (run->choice.share.index > 0)
+    else if (run->choice.share.index > 0 && !result->index_unfinished)
         verify_note_sound_share(run);
     else
         note_sound(path, result);

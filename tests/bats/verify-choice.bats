@@ -3,6 +3,8 @@
 
 load helper
 
+MAKE_ARCHIVE=$(realpath -- "${MAKE_ARCHIVE:-$PROJECT/build/release/tests/bench/make_archive}")
+
 # 30 files of 1000 bytes in 10 shards, which are as many units: f00 to f02 are in the first shard.
 make_sharded() {
     mkdir files
@@ -375,6 +377,36 @@ EOF
     run sb verify -v -j 1 --max-time=1s --bwlimit=9K a.barecat
     (($(named | wc -l) < 30)) || fail 'it went on'
     output_has 'the time was over'
+}
+
+# slowly COMMAND...: each read of the index takes so long that all of them take many seconds.
+slowly() {
+    env LD_PRELOAD="$SLOW_SHIM" SLOW_ROOT="$PWD/a.barecat" SLOW_MICROSECONDS=10000 "$@"
+}
+
+@test "--max-time: the checks of the index end with it, and the next run begins there again" {
+    local known
+    need_shim
+    [[ -e ${SLOW_SHIM:-} ]] || skip 'the shim is not built'
+    "$MAKE_ARCHIVE" a.barecat 12000 >seconds
+    SECONDS=0
+    run_ok slowly "$SHARDBOX" verify --max-time=1s --report=r.jsonl --state=state a.barecat
+    stderr_is 'shardbox verify: a.barecat: the time was over before the index was checked to its end, and no file was read: that takes longer than --max-time=1s'
+    ((SECONDS <= 4)) || fail "it took $SECONDS seconds"
+    [[ $(jq -c 'select(.kind == "summary") | [.index_unfinished, .out_of_time, .bytes_read]' r.jsonl) == '[true,true,0]' ]]
+    [[ $(sql state 'SELECT count(*) FROM units') == 0 ]] || fail 'a unit counts as read'
+    flip_byte a.barecat-shard-00000 0
+    run_fail 1 sb verify -v --report=r.jsonl --state=state a.barecat
+    [[ $(jq -c 'select(.kind == "summary") | [.index_unfinished, .out_of_time]' r.jsonl) == '[false,false]' ]]
+    # What was known before such a run is known after it.
+    known=$(sql state 'SELECT * FROM units; SELECT * FROM defects')
+    run_fail 1 slowly "$SHARDBOX" verify -v --max-time=1s --state=state a.barecat
+    stderr_has 'the time was over before the index was checked to its end, and no file was read'
+    stderr_has '1 unit in which an earlier run found damage has not been read again'
+    stderr_lacks ' units'$'\n'
+    [[ $(sql state 'SELECT * FROM units; SELECT * FROM defects') == "$known" ]] || fail 'the state changed'
+    flip_byte a.barecat-shard-00000 0
+    run_ok sb verify --max-time=1h --state=state a.barecat
 }
 
 @test "--present: what has not arrived is not taken for read" {

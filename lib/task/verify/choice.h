@@ -7,8 +7,10 @@
  * and on each machine, and adding files changes only the last one of a shard.
  *
  * The choice concerns only the reading of bytes: each run checks the whole index, which takes
- * seconds. With shares only the first does so for all; the others check only that all shards exist,
- * and are long enough. Files that are moved meanwhile may be skipped; no state counts them as read.
+ * seconds, unless max_seconds are over before (sb_verify_result.index_unfinished): then no unit is
+ * known, none is read, and the state stays as it was. With shares only the first does so for all;
+ * the others check only that all shards exist, and are long enough. Files that are moved meanwhile
+ * may be skipped; no state counts them as read.
  *
  * An index without an index by address (sb_archive_is_addressed) is refused: SB_INVALID.
  */
@@ -34,7 +36,7 @@ struct sb_verify_choice {
         max_age; /* with state: seconds; what was found undamaged since then is skipped. 0: all */
     double percent; /* above 0: so much of the bytes of those shards and that share, */
     int64_t bytes;  /* or so many bytes; at least one unit, and all that were bad. 0: no limit */
-    int64_t max_seconds; /* no unit is begun later; 0: no limit */
+    int64_t max_seconds; /* no unit is begun later, and the checks of the index end; 0: no limit */
 };
 
 /*

@@ -57,7 +57,7 @@ static enum sb_code pass_over(struct verify *verify, const struct sb_entry *entr
 static enum sb_code is_wanted(struct verify *verify, const struct sb_entry *entry, bool *wanted,
                               struct sb_error *err)
 {
-    enum sb_code code = sb_verify_integrity_collect(verify, false, err);
+    enum sb_code code = sb_verify_integrity_failure(verify, err);
     bool holds;
 
     *wanted = false;

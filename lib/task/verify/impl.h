@@ -45,10 +45,20 @@ struct verify {
     bool apart;                    /* extents were found in order of address, without overlaps */
     struct integrity *integrity;
     int64_t started; /* by sb_verify_plan_clock */
+    uint64_t rows;   /* of passes over the index, so far */
 };
 
 /* How often a file that keeps being moved is looked up again. */
 #define SB_VERIFY_MOVES_MOST 32
+
+/* Is the time of the choice over? */
+bool sb_verify_is_over(const struct verify *verify);
+
+/*
+ * For each row of a pass over the index: true, now and then asked, once the time is over. The pass
+ * then ends without a verdict on the whole.
+ */
+bool sb_verify_gives_up(struct verify *verify);
 
 /* The position of a defect; initialise with NOWHERE. */
 struct place {
@@ -91,9 +101,15 @@ enum sb_code sb_verify_config(struct verify *verify, struct sb_error *err) SB_CH
 enum sb_code sb_verify_objects(struct verify *verify, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_verify_integrity_start(struct verify *verify, struct sb_error *err) SB_CHECKED;
 
-/* Reports its results once it has ended; with `wait` waits for that. Later calls do nothing. */
+/*
+ * Reports its results if it has ended; with `wait` waits for that, but not longer than there is
+ * time. Later calls do nothing.
+ */
 enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait,
                                          struct sb_error *err) SB_CHECKED;
+
+/* Has it ended with an error? Then that, so that no more is read in vain. */
+enum sb_code sb_verify_integrity_failure(struct verify *verify, struct sb_error *err) SB_CHECKED;
 void sb_verify_integrity_free(struct integrity *check); /* stops it; NULL is allowed */
 
 /* verify/shards.c: looks each shard up once. *out is NULL for a number that no shard can have. */

@@ -25,6 +25,8 @@
 #define QUICK_CHECK     "PRAGMA quick_check(" TEXT(INTEGRITY_LINES) ")"
 #define INTEGRITY_CHECK "PRAGMA integrity_check(" TEXT(INTEGRITY_LINES) ")"
 
+#define WAIT_NANOSECONDS 100000000
+
 /* Pages are read once: a large cache would only take memory from the rest. */
 #define INTEGRITY_CACHE_KIB 16384
 
@@ -35,6 +37,7 @@ struct integrity {
     bool quick;
     int64_t milliseconds; /* that it took */
     atomic_bool stop; /* set before it is interrupted, so that it is known which lines are older */
+    bool unfinished;  /* it was stopped */
     atomic_bool ended;
     char *lines[INTEGRITY_LINES];
     int line_count;
@@ -52,7 +55,8 @@ static int should_stop(void *context)
 /* A check that is interrupted reports pages as unused that it has only not seen yet. */
 static void keep_line(struct integrity *check, const char *line)
 {
-    if (check->line_count == INTEGRITY_LINES || strcmp(line, "ok") == 0 || should_stop(check))
+    check->unfinished = check->unfinished || should_stop(check);
+    if (check->line_count == INTEGRITY_LINES || strcmp(line, "ok") == 0 || check->unfinished)
         return;
     check->lines[check->line_count] = strdup(line);
     if (check->lines[check->line_count])
@@ -69,6 +73,10 @@ static enum sb_code read_lines(struct integrity *check, const char *pragma)
     while (sb_database_row(statement, &check->code, &check->err)) {
         const char *line = (const char *)sqlite3_column_text(statement, 0);
         keep_line(check, line ? line : "not said");
+    }
+    if (check->code != SB_OK && sqlite3_errcode(check->db) == SQLITE_INTERRUPT) {
+        check->unfinished = true;
+        check->code = SB_OK;
     }
     sqlite3_finalize(statement);
     return check->code;
@@ -90,6 +98,8 @@ static bool proves_integrity(struct integrity *check)
         return false;
     if (read_lines(check, QUICK_CHECK) == SB_OK && check->line_count == 0)
         return true;
+    if (check->unfinished)
+        return true;
     forget_lines(check);
     return false;
 }
@@ -103,9 +113,12 @@ static void end_transaction(struct integrity *check)
 static enum sb_code check_integrity(struct integrity *check)
 {
     check->code = sb_database_run(check->db, "BEGIN", &check->err);
-    if (check->code != SB_OK || proves_integrity(check) || should_stop(check))
+    if (check->code != SB_OK || proves_integrity(check))
         return check->code;
     end_transaction(check);
+    check->unfinished = should_stop(check);
+    if (check->unfinished)
+        return SB_OK;
     /* A damaged page that was read before is reported in another way than one that was not. */
     sb_database_shrink(check->db);
     check->code = sb_register_parent_functions(check->db, &check->err);
@@ -151,14 +164,34 @@ enum sb_code sb_verify_integrity_start(struct verify *verify, struct sb_error *e
     return SB_OK;
 }
 
+/* An interrupt ends one statement, and the check has several. */
+static void interrupt(struct integrity *check)
+{
+    atomic_store(&check->stop, true);
+    sqlite3_interrupt(check->db);
+}
+
+/* Joins the thread if it ends by then. It uses what the caller frees next. */
+static bool join_within(struct integrity *check, long nanoseconds)
+{
+    struct timespec limit = {0};
+    int joined;
+
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_nsec += nanoseconds;
+    limit.tv_sec += limit.tv_nsec / 1000000000;
+    limit.tv_nsec %= 1000000000;
+    joined = pthread_timedjoin_np(check->thread, NULL, &limit);
+    return joined == 0 || (joined != ETIMEDOUT && pthread_join(check->thread, NULL) == 0);
+}
+
 void sb_verify_integrity_free(struct integrity *check)
 {
     if (!check)
         return;
-    atomic_store(&check->stop, true);
-    if (check->running) {
-        sqlite3_interrupt(check->db);
-        pthread_join(check->thread, NULL);
+    while (check->running) {
+        interrupt(check);
+        check->running = !join_within(check, WAIT_NANOSECONDS);
     }
     sb_database_close(check->db);
     for (int i = 0; i < check->line_count; i++)
@@ -166,23 +199,14 @@ void sb_verify_integrity_free(struct integrity *check)
     free(check);
 }
 
-/* Joins the thread; a signal meanwhile makes it stop. */
-static void wait_for(struct integrity *check)
+/* Joins the thread, which a signal stops, or the end of the time. */
+static void wait_for(const struct verify *verify, struct integrity *check)
 {
-    struct timespec limit = {0};
-    int joined;
-
     do {
-        if (clock_gettime(CLOCK_REALTIME, &limit) == 0)
-            limit.tv_sec++;
-        if (sb_interrupted())
-            sqlite3_interrupt(check->db);
-        joined = pthread_timedjoin_np(check->thread, NULL, &limit);
-    } while (joined == ETIMEDOUT);
-    /* The thread uses what the caller frees next. */
-    if (joined)
-        pthread_join(check->thread, NULL);
-    check->running = false;
+        if (sb_interrupted() || sb_verify_is_over(verify))
+            interrupt(check);
+        check->running = !join_within(check, WAIT_NANOSECONDS);
+    } while (check->running);
 }
 
 enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struct sb_error *err)
@@ -192,8 +216,10 @@ enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struc
 
     if (!check || (!wait && !atomic_load(&check->ended)))
         return SB_OK;
-    wait_for(check);
+    wait_for(verify, check);
     verify->integrity = NULL;
+    if (check->unfinished)
+        verify->result->index_unfinished = true;
     verify->result->integrity_ms = check->milliseconds;
     for (int i = 0; i < check->line_count; i++)
         sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s",
@@ -212,6 +238,15 @@ enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struc
     if (sb_interrupted())
         return sb_fail_interrupt(err);
     return code == SB_DAMAGED ? SB_OK : code;
+}
+
+enum sb_code sb_verify_integrity_failure(struct verify *verify, struct sb_error *err)
+{
+    const struct integrity *check = verify->integrity;
+
+    if (!check || !atomic_load(&check->ended) || check->code == SB_OK || check->code == SB_DAMAGED)
+        return SB_OK;
+    return sb_verify_integrity_collect(verify, true, err);
 }
 
 enum sb_code sb_verify_config(struct verify *verify, struct sb_error *err)

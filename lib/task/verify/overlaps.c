@@ -121,6 +121,8 @@ enum sb_code sb_verify_overlaps(struct verify *verify, struct sb_error *err)
         code = sb_cursor_next(cursor, &entry, err);
         if (code == SB_OK && !entry.defect && entry.size > 0)
             code = check_extent(verify, &holder, &entry, err);
+        if (code == SB_OK && sb_verify_gives_up(verify))
+            break;
     }
     code = sb_verify_index_failed(verify, code == SB_END ? SB_OK : code, err);
     sb_cursor_free(cursor);

@@ -136,12 +136,17 @@ static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive, str
     };
     struct sb_cursor *cursor;
     struct sb_entry entry;
+    uint64_t rows = 0;
     enum sb_code code = sb_cursor_open(&cursor, archive, &query, err);
 
     while (code == SB_OK) {
         code = sb_cursor_next(cursor, &entry, err);
         if (code == SB_OK)
             code = add_file(pass, &entry, err);
+        pass->plan->unknown =
+            ++rows % SB_VERIFY_ROWS_AT_ONCE == 0 && sb_verify_plan_is_over(pass->plan);
+        if (pass->plan->unknown)
+            break;
     }
     sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
@@ -285,6 +290,19 @@ static enum sb_code choose_units(struct sb_verify_plan *plan, struct sb_error *e
     return code;
 }
 
+/* The time is over. What was known to be bad still is. */
+static enum sb_code give_up(struct sb_verify_plan *plan, struct sb_error *err)
+{
+    enum sb_code code = sb_database_run(plan->db, "ROLLBACK", err);
+
+    plan->out_of_time = true;
+    plan->all_units = 0;
+    if (code != SB_OK)
+        return code;
+    return sb_database_integer(plan->db, "SELECT count(*) FROM main.units WHERE bad", 0,
+                               &plan->bad_left, err);
+}
+
 /* A failure of the index is returned separately: units before it are read nevertheless. */
 static enum sb_code make_tables(struct sb_verify_plan *plan, struct sb_archive *archive,
                                 struct sb_shards *shards, enum sb_code *index_code,
@@ -310,6 +328,8 @@ static enum sb_code make_tables(struct sb_verify_plan *plan, struct sb_archive *
         *err = *index_err;
         return *index_code;
     }
+    if (plan->unknown)
+        return give_up(plan, err);
     code = add_unit(&pass, err);
     if (code == SB_OK && plan->choice->state && *index_code == SB_OK)
         code = forget_gone(plan, err);

@@ -20,6 +20,9 @@ struct sb_verify_unit {
     bool was_bad;   /* at its last reading */
 };
 
+/* How many rows of the index are read between two looks at the clock. */
+#define SB_VERIFY_ROWS_AT_ONCE 64
+
 /* Milliseconds of a monotonic clock. */
 int64_t sb_verify_plan_clock(void);
 
@@ -46,6 +49,10 @@ void sb_verify_plan_free(struct sb_verify_plan *plan); /* NULL is allowed */
  */
 enum sb_code sb_verify_plan_make(struct sb_verify_plan *plan, struct sb_archive *archive,
                                  struct sb_shards *shards, struct sb_error *err) SB_CHECKED;
+
+/* Was the time over before the pass had ended? Then there are no units, and the state is as before.
+ */
+bool sb_verify_plan_is_unknown(const struct sb_verify_plan *plan);
 
 /* Bytes of the files in the units to read, and number of the files in the share. */
 int64_t sb_verify_plan_bytes(const struct sb_verify_plan *plan);

@@ -30,7 +30,8 @@ struct sb_verify_plan {
     int64_t committed;
     int64_t began; /* seconds since the epoch */
     bool out_of_time;
-    bool open; /* a transaction is open */
+    bool unknown; /* time was over before all units were found */
+    bool open;    /* a transaction is open */
 
     int64_t units, files, bytes; /* of those shards and that share */
     int64_t all_units;           /* of those shards */
@@ -40,6 +41,8 @@ struct sb_verify_plan {
     /* The last unit that was returned */
     int64_t turn, shard, number;
 };
+
+bool sb_verify_plan_is_over(const struct sb_verify_plan *plan);
 
 /* Prepared on first use, and kept; the caller that steps one resets it. */
 enum sb_code sb_verify_plan_statement(struct sb_verify_plan *plan, enum sb_plan_statement which,

@@ -105,7 +105,12 @@ int64_t sb_verify_plan_files(const struct sb_verify_plan *plan)
     return plan->files;
 }
 
-static bool is_over(const struct sb_verify_plan *plan)
+bool sb_verify_plan_is_unknown(const struct sb_verify_plan *plan)
+{
+    return plan->unknown;
+}
+
+bool sb_verify_plan_is_over(const struct sb_verify_plan *plan)
 {
     return plan->choice->max_seconds > 0 &&
            (sb_verify_plan_clock() - plan->started) / 1000 >= plan->choice->max_seconds;
@@ -131,7 +136,7 @@ enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_u
             .number = plan->number,
             .was_bad = sqlite3_column_int(next, 3) != 0,
         };
-        plan->out_of_time = is_over(plan);
+        plan->out_of_time = sb_verify_plan_is_over(plan);
         code = plan->out_of_time ? SB_END : SB_OK;
     } else if (!code) {
         code = SB_END;

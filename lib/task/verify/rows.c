@@ -269,6 +269,8 @@ enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select, str
         code = next_row(cursor, select, &entry, err);
         if (code == SB_OK)
             code = check_row(&pass, &entry, err);
+        if (code == SB_OK && sb_verify_gives_up(verify))
+            goto out;
         if (code == SB_OK && sb_interrupted())
             code = sb_fail_interrupt(err);
     }

@@ -57,6 +57,11 @@ enum sb_code sb_verify_units_plan(struct sb_verify_units *units, struct sb_error
     return sb_verify_plan_make(units->plan, units->verify->archive, units->verify->shards, err);
 }
 
+bool sb_verify_units_are_unknown(const struct sb_verify_units *units)
+{
+    return sb_verify_plan_is_unknown(units->plan);
+}
+
 int64_t sb_verify_units_bytes(const struct sb_verify_units *units)
 {
     return sb_verify_plan_bytes(units->plan);

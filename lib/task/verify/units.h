@@ -23,6 +23,9 @@ void sb_verify_units_free(struct sb_verify_units *units); /* NULL is allowed */
 /* After the preflight: finds the units, and chooses. As sb_verify_plan_make. */
 enum sb_code sb_verify_units_plan(struct sb_verify_units *units, struct sb_error *err) SB_CHECKED;
 
+/* Was the time over before they were all found? Then there are none. */
+bool sb_verify_units_are_unknown(const struct sb_verify_units *units);
+
 /* Bytes to read, and files in the share. */
 int64_t sb_verify_units_bytes(const struct sb_verify_units *units);
 int64_t sb_verify_units_files(const struct sb_verify_units *units);

@@ -112,6 +112,20 @@ enum sb_code sb_verify_index_moved(struct verify *verify, bool *moved, struct sb
     return code;
 }
 
+bool sb_verify_is_over(const struct verify *verify)
+{
+    int64_t most = verify->options->choice.max_seconds;
+
+    return most > 0 && (sb_verify_plan_clock() - verify->started) / 1000 >= most;
+}
+
+bool sb_verify_gives_up(struct verify *verify)
+{
+    if (++verify->rows % SB_VERIFY_ROWS_AT_ONCE == 0 && sb_verify_is_over(verify))
+        verify->result->index_unfinished = true;
+    return verify->result->index_unfinished;
+}
+
 static enum sb_code select_paths(struct verify *verify, struct sb_select **out,
                                  struct sb_error *err)
 {
@@ -153,9 +167,9 @@ static enum sb_code preflight(struct verify *verify, struct sb_error *err)
                       "no such file or directory in the archive%s",
                       sb_unmatched_hint(verify->options->paths[i]));
     }
-    if (code == SB_OK)
+    if (code == SB_OK && !verify->result->index_unfinished)
         code = sb_verify_shards(verify, err);
-    if (code == SB_OK && !select)
+    if (code == SB_OK && !verify->result->index_unfinished && !select)
         code = sb_verify_overlaps(verify, err);
     sb_select_free(select);
     return code;
@@ -169,10 +183,13 @@ static enum sb_code plan_data(struct verify *verify, struct sb_error *err)
         sb_verify_index_failed(verify, sb_verify_units_plan(verify->units, err), err);
     int64_t files = sb_verify_units_files(verify->units);
 
+    if (sb_verify_units_are_unknown(verify->units))
+        verify->result->index_unfinished = true;
     /* The first share has counted them all. */
     if (choice->share.index > 0)
         verify->result->files = files;
-    if (code == SB_OK && files == 0 && choice->has_shards && choice->share.count <= 1)
+    if (code == SB_OK && files == 0 && choice->has_shards && choice->share.count <= 1 &&
+        !verify->result->index_unfinished)
         sb_report(verify->notify, SB_PROBLEM, "missing", sb_archive_path(verify->archive),
                   "no file has bytes and a checksum in the requested shards");
     return code;
@@ -203,6 +220,15 @@ static enum sb_code read_data(struct verify *verify, struct sb_error *err)
     code = sb_verify_data(verify, select, err);
     sb_select_free(select);
     return code;
+}
+
+/* Of a run that failed: what the check has found by now. */
+static void report_integrity(struct verify *verify)
+{
+    struct sb_error ignored;
+    enum sb_code code = sb_verify_integrity_collect(verify, false, &ignored);
+
+    (void)code;
 }
 
 enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_options *options,
@@ -236,6 +262,8 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
         code = read_data(&verify, err);
     if (code == SB_OK)
         code = sb_verify_integrity_collect(&verify, true, err);
+    else
+        report_integrity(&verify);
     sb_verify_integrity_free(verify.integrity);
     sb_verify_units_free(verify.units);
     sb_content_free(verify.content);

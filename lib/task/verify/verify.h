@@ -6,9 +6,9 @@
  * bounds of every extent, overlaps. Then every byte against its CRC32C. A defect does not end it.
  *
  * Memory is bounded. No lock is held while shards are read or `found` is called, except by SQLite's
- * own check while it runs. If the index changes meanwhile, a row is looked up again before its
- * bytes are reported as damaged; where rows of several moments cannot be compared (tree statistics,
- * duplicate names) it ends with SB_CHANGED.
+ * own check while it runs. What SQLite finds is reported last. If the index changes meanwhile, a
+ * row is looked up again before its bytes are reported as damaged; where rows of several moments
+ * cannot be compared (tree statistics, duplicate names) it ends with SB_CHANGED.
  */
 #ifndef SB_TASK_VERIFY_VERIFY_H
 #define SB_TASK_VERIFY_VERIFY_H
@@ -108,8 +108,9 @@ struct sb_verify_result {
     int64_t raw_names; /* names that are not UTF-8 */
     bool selected;     /* paths excluded something */
     struct sb_verify_progress progress;
-    int64_t index_ms;     /* with a choice: milliseconds until the first byte could be read */
-    int64_t integrity_ms; /* duration of SQLite's own check; 0: there was none */
+    bool index_unfinished; /* max_seconds ended its checks */
+    int64_t index_ms;      /* with a choice: milliseconds until the first byte could be read */
+    int64_t integrity_ms;  /* duration of SQLite's own check; 0: there was none */
 };
 
 /* SB_OK if it reached its end, whatever was found. `notify` may be NULL. */
