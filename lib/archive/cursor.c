@@ -54,6 +54,7 @@ struct sb_cursor {
     /* SB_BY_ADDRESS */
     struct address_key key;
     bool odd_seen;
+    bool extents;
     bool steady;
     bool begun;
     uint32_t generation; /* of the index, when the scan began */
@@ -171,6 +172,7 @@ static enum sb_code open_addresses(struct sb_cursor *cursor, const struct sb_que
     cursor->key.row = INT64_MIN;
     cursor->everything = query->all_shards;
     cursor->steady = query->steady;
+    cursor->extents = query->extents;
     if (query->offset_end > 0) {
         cursor->ranged = true;
         cursor->key.offset = query->offset_first;
@@ -537,7 +539,7 @@ static enum sb_code scan_addresses(struct sb_cursor *cursor, enum sb_statement w
         return code;
     sqlite3_bind_int64(statement, 1, cursor->key.shard);
     sqlite3_bind_int64(statement, 2, cursor->key.offset);
-    if (which == SB_ADDRESS_SAME)
+    if (which == SB_ADDRESS_SAME || which == SB_EXTENT_SAME)
         sqlite3_bind_int64(statement, 3, cursor->key.row);
     while (!code && !past && !is_enough(cursor) && (rc = sqlite3_step(statement)) == SQLITE_ROW)
         code = take_address(cursor, statement, &past, err);
@@ -561,9 +563,11 @@ static enum sb_code fill_by_address(struct sb_cursor *cursor, struct sb_error *e
         cursor->odd_seen = !first_known;
     }
     if (!code)
-        code = scan_addresses(cursor, SB_ADDRESS_SAME, &ended, err);
+        code =
+            scan_addresses(cursor, cursor->extents ? SB_EXTENT_SAME : SB_ADDRESS_SAME, &ended, err);
     if (!code && ended)
-        code = scan_addresses(cursor, SB_ADDRESS_GREATER, &ended, err);
+        code = scan_addresses(cursor, cursor->extents ? SB_EXTENT_GREATER : SB_ADDRESS_GREATER,
+                              &ended, err);
     return code;
 }
 

@@ -31,10 +31,12 @@ enum sb_statement {
     SB_DIR_ODD,
     SB_ADDRESS_SAME,    /* shard ?1, offset ?2, row number > ?3 */
     SB_ADDRESS_GREATER, /* (shard, offset) > (?1, ?2) */
-    SB_ADDRESS_ENDS,    /* one integer: is the first shard number not NULL? */
-    SB_ADDRESS_ODD,     /* shard or offset is not an integer, row number > ?1 */
-    SB_ADDRESS_ROWS,    /* every file, row number > ?1, in order of row number */
-    SB_ADDRESS_SORTED,  /* from the temporary table that replaces a missing index, > ?1 */
+    SB_EXTENT_SAME,     /* the same without mode, owner and time; as the next */
+    SB_EXTENT_GREATER,
+    SB_ADDRESS_ENDS,   /* one integer: is the first shard number not NULL? */
+    SB_ADDRESS_ODD,    /* shard or offset is not an integer, row number > ?1 */
+    SB_ADDRESS_ROWS,   /* every file, row number > ?1, in order of row number */
+    SB_ADDRESS_SORTED, /* from the temporary table that replaces a missing index, > ?1 */
     SB_STATEMENT_COUNT,
 };
 

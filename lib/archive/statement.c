@@ -61,17 +61,27 @@ static char *path_statement_text(const struct sb_archive *archive, enum sb_state
     }
 }
 
+static const char *extent_columns_of(const struct sb_archive *archive)
+{
+    return archive->layout.schema == SB_SCHEMA_OLD
+               ? columns_of(archive, false)
+               : "path, shard, offset, size, crc32c, NULL, NULL, NULL, NULL";
+}
+
 static char *address_statement_text(const struct sb_archive *archive, enum sb_statement which)
 {
-    const char *columns = columns_of(archive, false);
+    bool extents = which == SB_EXTENT_SAME || which == SB_EXTENT_GREATER;
+    const char *columns = extents ? extent_columns_of(archive) : columns_of(archive, false);
     const char *index = archive->layout.files_by_address.data;
 
     switch (which) {
     case SB_ADDRESS_SAME:
+    case SB_EXTENT_SAME:
         return sqlite3_mprintf("SELECT %s, rowid FROM main.files INDEXED BY \"%w\""
                                " WHERE shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid",
                                columns, index);
     case SB_ADDRESS_GREATER:
+    case SB_EXTENT_GREATER:
         return sqlite3_mprintf("SELECT %s, rowid FROM main.files INDEXED BY \"%w\""
                                " WHERE (shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid",
                                columns, index);

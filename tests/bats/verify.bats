@@ -135,6 +135,16 @@ mtime_ns = x'00'|mtime_ns is not an integer
 END
 }
 
+@test "a file whose mode is wrong is named as that, and its bytes are not read" {
+    make_archive
+    damage "UPDATE files SET mode = -1, crc32c = crc32c + 1 WHERE path = 'sub/file';
+        UPDATE files SET crc32c = crc32c + 1 WHERE path = 'one'"
+    run_fail 1 sb verify a.barecat
+    output_has 'row: sub/file: mode is not a file mode'
+    output_has 'checksum: one: '
+    output_lacks 'checksum: sub/file'
+}
+
 @test "a row whose name is no text is named, and the others are checked" {
     make_archive
     damage "UPDATE files SET path = CAST(path AS BLOB) WHERE path = 'a.txt'"

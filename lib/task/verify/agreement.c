@@ -15,10 +15,11 @@
 
 enum rank { RANK_NULL, RANK_INTEGER, RANK_TEXT }; /* as SQLite sorts them */
 
-/* One column of an index's key, and its value in the last row. */
+enum kind { KEY_STORED, KEY_PATH, KEY_PARENT };
+
+/* One column of an index's key, and its value in the last row or entry. */
 struct key {
-    bool computed; /* the parent of a path */
-    bool has_root; /* the root has none */
+    enum kind kind;
     enum rank rank;
     int64_t number;
     struct sb_buf text;
@@ -39,8 +40,9 @@ struct table {
     struct sb_hash_key secret;
     struct index indexes[INDEXES_MOST];
     int index_count;
+    bool has_root;     /* whose parent is NULL */
     bool knows_parent; /* it is computed by the expression that we know */
-    sqlite3_str *rows; /* SQL: the row number, the keys of all indexes, the last column */
+    sqlite3_str *rows; /* SQL: the row number, the path, other stored keys, the last column */
 };
 
 static void release(struct table *table)
@@ -103,6 +105,18 @@ static void set_other(struct key *key, enum rank rank, int64_t number, int *orde
     key->number = number;
 }
 
+/* False for all that is no text. */
+static bool take_text(sqlite3_value *value, const char **text, size_t *size)
+{
+    if (sqlite3_value_type(value) != SQLITE_TEXT)
+        return false;
+    *text = sqlite3_value_blob(value);
+    *size = (size_t)sqlite3_value_bytes(value);
+    if (!*text && *size == 0)
+        *text = "";
+    return *text != NULL;
+}
+
 /* *order: of the value, compared with the one before. False if it is not sure how SQLite does. */
 static bool take_value(struct table *table, struct key *key, sqlite3_stmt *row, int column,
                        int *order)
@@ -114,28 +128,24 @@ static bool take_value(struct table *table, struct key *key, sqlite3_stmt *row, 
     switch (sqlite3_value_type(value)) {
     case SQLITE_NULL:
         set_other(key, RANK_NULL, 0, order);
-        return !key->computed;
+        return true;
     case SQLITE_INTEGER:
         set_other(key, RANK_INTEGER, sqlite3_value_int64(value), order);
-        return !key->computed;
-    case SQLITE_TEXT:
-        break;
-    default:
-        return false;
-    }
-    text = sqlite3_value_blob(value);
-    size = (size_t)sqlite3_value_bytes(value);
-    if (!text && size > 0)
-        return false;
-    text = text ? text : "";
-    if (!key->computed)
-        return set_text(table, key, text, size, order);
-    if (size == 0 && key->has_root) {
-        set_other(key, RANK_NULL, 0, order);
         return true;
+    default:
+        return take_text(value, &text, &size) && set_text(table, key, text, size, order);
     }
-    return sb_parent_is_computable(text, size) &&
-           set_text(table, key, text, sb_parent_size(text, size), order);
+}
+
+static bool take_parent(struct table *table, struct key *key, const char *path, size_t size)
+{
+    int order;
+
+    if (size > 0 || !table->has_root)
+        return sb_parent_is_computable(path, size) &&
+               set_text(table, key, path, sb_parent_size(path, size), &order);
+    set_other(key, RANK_NULL, 0, &order);
+    return true;
 }
 
 /* Of the last values, and a row number. */
@@ -159,19 +169,28 @@ static uint64_t hash_entry(const struct table *table, const struct index *index,
 static bool add_row(struct table *table, sqlite3_stmt *row)
 {
     int64_t number = sqlite3_column_int64(row, 0);
-    int column = 1, order;
+    int column = 2, order;
+    const char *path;
+    size_t size;
+    bool right = take_text(sqlite3_column_value(row, 1), &path, &size);
+    uint64_t hash = right ? sb_hash64(&table->secret, path, size) : 0;
 
-    for (int i = 0; i < table->index_count; i++) {
+    for (int i = 0; right && i < table->index_count; i++) {
         struct index *index = &table->indexes[i];
-        for (int k = 0; k < index->key_count; k++) {
-            if (!take_value(table, &index->keys[k], row, column++, &order))
-                return false;
+        for (int k = 0; right && k < index->key_count; k++) {
+            struct key *key = &index->keys[k];
+            if (key->kind == KEY_STORED) {
+                right = take_value(table, key, row, column++, &order);
+            } else if (key->kind == KEY_PARENT) {
+                right = take_parent(table, key, path, size);
+            } else {
+                key->rank = RANK_TEXT;
+                key->hash = hash;
+            }
         }
         index->sum += hash_entry(table, index, number);
     }
-    /* The last column cannot be read if those before it have wrong lengths. */
-    (void)sqlite3_column_type(row, column);
-    return true;
+    return right;
 }
 
 static bool scan_rows(struct table *table)
@@ -216,7 +235,7 @@ static bool scan_index(struct table *table, struct index *index)
     int rc = SQLITE_DONE;
 
     for (int k = 0; k < index->key_count; k++)
-        index->keys[k].computed = false;
+        index->keys[k].rank = RANK_NULL;
     right = sqlite3_prepare_v2(table->db, index->scan, -1, &statement, NULL) == SQLITE_OK;
     while (right && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         right = take_entry(table, index, statement, first, &last);
@@ -279,7 +298,6 @@ static int64_t root_of(sqlite3 *db, const char *index)
     return root;
 }
 
-/* Is a column of the table computed? And the name of the last that is not. */
 static bool is_computed(const struct table *table, const char *column)
 {
     sqlite3_stmt *statement =
@@ -294,6 +312,7 @@ static bool is_computed(const struct table *table, const char *column)
     return computed;
 }
 
+/* It cannot be read from a row in which columns before it have wrong lengths. */
 static bool add_last_column(struct table *table)
 {
     sqlite3_stmt *statement =
@@ -324,11 +343,14 @@ static bool add_key(struct table *table, struct index *index, sqlite3_str *scan,
         sqlite3_column_int(column, 3) || sqlite3_stricmp(text_of(column, 4), "BINARY") != 0)
         return false;
     index->key_count++;
-    key->computed = is_computed(table, name);
-    if (key->computed && (strcmp(name, "parent") != 0 || !table->knows_parent))
+    if (strcmp(name, "path") == 0)
+        key->kind = KEY_PATH;
+    else if (is_computed(table, name))
+        key->kind = KEY_PARENT;
+    if (key->kind == KEY_PARENT && (strcmp(name, "parent") != 0 || !table->knows_parent))
         return false;
-    key->has_root = strcmp(table->name, "dirs") == 0;
-    sqlite3_str_appendf(table->rows, ", \"%w\"", key->computed ? "path" : name);
+    if (key->kind == KEY_STORED)
+        sqlite3_str_appendf(table->rows, ", \"%w\"", name);
     sqlite3_str_appendf(scan, "\"%w\", ", name);
     return true;
 }
@@ -387,12 +409,13 @@ static bool table_agrees(sqlite3 *db, const struct sb_hash_key *secret, const ch
         .db = db,
         .name = name,
         .secret = *secret,
+        .has_root = strcmp(name, "dirs") == 0,
         .knows_parent = sb_sql_same_parent(sql, own),
         .rows = sqlite3_str_new(db),
     };
     bool right;
 
-    sqlite3_str_appendall(table.rows, "SELECT rowid");
+    sqlite3_str_appendall(table.rows, "SELECT rowid, path");
     right = add_indexes(&table) && add_last_column(&table) && scan_rows(&table);
     for (int i = 0; right && i < table.index_count; i++)
         right = scan_index(&table, &table.indexes[i]);

@@ -205,7 +205,10 @@ static void passed(void *context, int64_t size)
 enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select, struct sb_error *err)
 {
     static const struct sb_checksum_ops ops = {.next = next, .done = done, .passed = passed};
-    struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
+    struct sb_query query = {.order = SB_BY_ADDRESS,
+                             .files = true,
+                             .all_shards = true,
+                             .extents = verify->rows_are_sound};
     struct data data = {.verify = verify, .units = verify->units, .select = select};
     enum sb_code code = SB_OK;
 

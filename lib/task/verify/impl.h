@@ -43,6 +43,7 @@ struct verify {
     bool by_shard;                 /* incomplete shards are reported, not each file in them */
     struct sb_verify_units *units; /* NULL: everything is read */
     bool apart;                    /* extents were found in order of address, without overlaps */
+    bool rows_are_sound;           /* all rows were read, and no value of one is wrong */
     struct integrity *integrity;
     int64_t started; /* by sb_verify_plan_clock */
     uint64_t rows;   /* of passes over the index, so far */

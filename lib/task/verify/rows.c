@@ -206,9 +206,11 @@ static enum sb_code check_row(struct pass *pass, const struct sb_entry *entry, s
 {
     enum sb_code code = SB_OK;
 
-    if (entry->defect)
+    if (entry->defect) {
+        pass->verify->rows_are_sound = false;
         code = sb_verify_report_row(pass->verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(entry),
                                     err, "%s", entry->defect);
+    }
     if (code != SB_OK || is_odd(pass, entry))
         return code;
     code = check_name(pass->verify, entry, err);
@@ -258,6 +260,7 @@ enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select, str
     enum sb_code code = SB_OK;
 
     verify->apart = true;
+    verify->rows_are_sound = !select;
     if (!select) {
         code = sb_cursor_open(&cursor, verify->archive, &query, err);
         if (code != SB_OK)
@@ -278,7 +281,7 @@ enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select, str
         code = pass.tree ? sb_treestat_end(pass.tree, err) : SB_OK;
 out:
     if (code == SB_DAMAGED)
-        verify->apart = false;
+        verify->apart = verify->rows_are_sound = false;
     code = sb_verify_index_failed(verify, code, err);
     sb_treestat_free(pass.tree);
     sb_cursor_free(cursor);
