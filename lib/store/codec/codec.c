@@ -490,8 +490,6 @@ static enum sb_code begin_zstd(struct sb_codec *codec, int64_t size, struct sb_e
         ZSTD_isError(ZSTD_CCtx_setParameter(zc, ZSTD_c_checksumFlag, 1)) ||
         ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(zc, pledged)))
         return sb_fail_memory(err);
-    /* A libzstd that was built without threads does without. */
-    (void)ZSTD_CCtx_setParameter(zc, ZSTD_c_nbWorkers, (int)codec->threads);
     return SB_OK;
 }
 
@@ -596,6 +594,11 @@ enum sb_code sb_codec_check_level(enum sb_filter_kind kind, int level, struct sb
         return SB_OK;
     return sb_fail(err, SB_INVALID, "level %d: %s has 1 to %d", level, format->name,
                    format->highest);
+}
+
+int sb_codec_usual_level(enum sb_filter_kind kind)
+{
+    return formats[kind].usual;
 }
 
 enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *options,

@@ -1,6 +1,6 @@
 /*
  * One format of compressed bytes, in one direction, as a stream: zlib, libbz2, liblzma, libzstd, or
- * liblz4. Single files and whole tars are compressed by it.
+ * liblz4. Single files are compressed by it, and whole tars of formats that part.h does not have.
  *
  * A decompressor takes several members or frames one after the other, as the tools of the formats
  * do, and the padding that these allow (zeros after gzip members, in fours after xz streams). Its
@@ -38,13 +38,16 @@ struct sb_codec_options {
     enum sb_filter_kind kind;
     bool compress;    /* else decompress: not LZMA and LZ4 */
     int level;        /* 0: the usual one */
-    unsigned threads; /* xz and zstd: 0 for a single file; else those of a large stream, whose bytes
-                         are others, but the same for any number. Without effect elsewhere. */
+    unsigned threads; /* xz: 0 for a single file; else those of a large stream, whose bytes are
+                         others, but the same for any number. Without effect elsewhere. */
 };
 
 /* SB_INVALID for what is never written, and for a level that the format does not have. */
 enum sb_code sb_codec_check_level(enum sb_filter_kind kind, int level,
                                   struct sb_error *err) SB_CHECKED;
+
+/* Of a kind that is written. */
+int sb_codec_usual_level(enum sb_filter_kind kind);
 
 enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *options,
                           struct sb_error *err) SB_CHECKED;

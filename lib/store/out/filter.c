@@ -3,6 +3,8 @@
 #include "core/interrupt.h"
 #include "core/thread.h"
 #include "store/codec/codec.h"
+#include "store/codec/part.h"
+#include "store/out/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +22,15 @@ struct block {
  * is being filled. What is below the mutex belongs to it.
  */
 struct sb_outfilter {
+    struct sb_parts *parts; /* of kinds that are written in parts; else NULL, and: */
     struct sb_codec *codec;
     sb_each_block *each;
     void *context;
     pthread_t thread;
     bool threaded; /* else, where the system gives no thread, the caller does the work */
     struct block blocks[BLOCKS];
-    char *out; /* SB_CODEC_CAPACITY */
+    size_t used; /* of the block that is taken next, by parts */
+    char *out;   /* SB_CODEC_CAPACITY, for codec */
 
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -46,6 +50,7 @@ static void note_failure(struct sb_outfilter *filter, const struct sb_error *err
         filter->code = error->code;
         filter->error = *error;
     }
+    pthread_cond_broadcast(&filter->changed);
     pthread_mutex_unlock(&filter->mutex);
 }
 
@@ -80,49 +85,99 @@ static void run_codec(struct sb_outfilter *filter, const struct block *block, bo
 
 static void compress_next(struct sb_outfilter *filter)
 {
-    run_codec(filter, &filter->blocks[filter->taken % BLOCKS], false);
+    const struct block *block = &filter->blocks[filter->taken % BLOCKS];
+    struct sb_error error;
+
+    if (!filter->parts)
+        run_codec(filter, block, false);
+    else if (sb_parts_write(filter->parts, block->data, block->size, &error))
+        note_failure(filter, &error);
 }
 
 static void end_stream(struct sb_outfilter *filter)
 {
-    run_codec(filter, &(struct block){0}, true);
+    struct sb_error error;
+
+    if (!filter->parts)
+        run_codec(filter, &(struct block){0}, true);
+    else if (sb_parts_finish(filter->parts, &error))
+        note_failure(filter, &error);
 }
 
-/* With the mutex. */
-static bool ended(const struct sb_outfilter *filter)
+/* SB_END after the last block, and after a failure; SB_INTERRUPT where they are not wanted. */
+static enum sb_code wait_for_block(struct sb_outfilter *filter, struct sb_error *err)
 {
-    return filter->code || filter->abandoned || (filter->closed && filter->taken == filter->pushed);
+    enum sb_code code = SB_OK;
+
+    pthread_mutex_lock(&filter->mutex);
+    while (filter->taken == filter->pushed && !filter->closed && !filter->code)
+        pthread_cond_wait(&filter->changed, &filter->mutex);
+    if (filter->abandoned)
+        code = sb_fail_interrupt(err);
+    else if (filter->code || filter->taken == filter->pushed)
+        code = SB_END;
+    pthread_mutex_unlock(&filter->mutex);
+    return code;
+}
+
+static void free_block(struct sb_outfilter *filter)
+{
+    pthread_mutex_lock(&filter->mutex);
+    filter->taken++;
+    pthread_cond_broadcast(&filter->changed);
+    pthread_mutex_unlock(&filter->mutex);
+}
+
+/* A sb_take_bytes. */
+static enum sb_code take_bytes(void *context, char *data, size_t capacity, size_t *got,
+                               struct sb_error *err)
+{
+    struct sb_outfilter *filter = context;
+    enum sb_code code = SB_OK;
+
+    *got = 0;
+    while (*got < capacity && (code = wait_for_block(filter, err)) == SB_OK) {
+        const struct block *block = &filter->blocks[filter->taken % BLOCKS];
+        size_t left = block->size - filter->used, space = capacity - *got;
+        size_t part = left < space ? left : space;
+
+        memcpy(data + *got, block->data + filter->used, part);
+        *got += part;
+        filter->used = part < left ? filter->used + part : 0;
+        if (part == left)
+            free_block(filter);
+    }
+    return code == SB_INTERRUPT ? code : SB_OK;
+}
+
+static enum sb_code run_parts(struct sb_outfilter *filter, struct sb_error *err)
+{
+    enum sb_code code = sb_parts_run(filter->parts, take_bytes, filter, err);
+
+    if (code)
+        note_failure(filter, err);
+    return code ? code : SB_END;
 }
 
 static void *run_thread(void *argument)
 {
     struct sb_outfilter *filter = argument;
-    bool whole;
+    struct sb_error error;
+    enum sb_code code;
 
-    pthread_mutex_lock(&filter->mutex);
-    while (!ended(filter)) {
-        if (filter->taken == filter->pushed) {
-            pthread_cond_wait(&filter->changed, &filter->mutex);
-            continue;
-        }
-        pthread_mutex_unlock(&filter->mutex);
+    if (filter->parts)
+        code = run_parts(filter, &error);
+    while (!filter->parts && (code = wait_for_block(filter, &error)) == SB_OK) {
         compress_next(filter);
-        pthread_mutex_lock(&filter->mutex);
-        filter->taken++;
-        pthread_cond_broadcast(&filter->changed);
+        free_block(filter);
     }
-    whole = !filter->code && !filter->abandoned;
-    pthread_mutex_unlock(&filter->mutex);
-    if (whole)
+    if (code == SB_END && !filter->code)
         end_stream(filter);
     return NULL;
 }
 
 static enum sb_code make_blocks(struct sb_outfilter *filter, struct sb_error *err)
 {
-    filter->out = malloc(SB_CODEC_CAPACITY);
-    if (!filter->out)
-        return sb_fail_memory(err);
     for (size_t i = 0; i < BLOCKS; i++) {
         filter->blocks[i].data = malloc(BLOCK_BYTES);
         if (!filter->blocks[i].data)
@@ -131,17 +186,43 @@ static enum sb_code make_blocks(struct sb_outfilter *filter, struct sb_error *er
     return SB_OK;
 }
 
-enum sb_code sb_outfilter_open(struct sb_outfilter **out,
+static enum sb_code make_codec(struct sb_outfilter *filter,
                                const struct sb_outfilter_options *options, struct sb_error *err)
 {
     struct sb_codec_options codec = {.kind = options->kind,
                                      .compress = true,
                                      .level = options->level,
                                      .threads = options->threads ? options->threads : 1};
-    struct sb_outfilter *filter;
     enum sb_code code;
 
+    filter->out = malloc(SB_CODEC_CAPACITY);
+    if (!filter->out)
+        return sb_fail_memory(err);
+    code = sb_codec_new(&filter->codec, &codec, err);
+    return code ? code : sb_codec_begin(filter->codec, -1, err);
+}
+
+static enum sb_code make_parts(struct sb_outfilter *filter,
+                               const struct sb_outfilter_options *options, struct sb_error *err)
+{
+    struct sb_parts_options parts = {.kind = options->kind,
+                                     .level = options->level,
+                                     .threads = options->threads ? options->threads : 1,
+                                     .each = options->each,
+                                     .context = options->context};
+
+    return sb_parts_new(&filter->parts, &parts, err);
+}
+
+enum sb_code sb_outfilter_open(struct sb_outfilter **out,
+                               const struct sb_outfilter_options *options, struct sb_error *err)
+{
+    enum sb_code code = sb_codec_check_level(options->kind, options->level, err);
+    struct sb_outfilter *filter;
+
     *out = NULL;
+    if (code)
+        return code;
     filter = calloc(1, sizeof(*filter));
     if (!filter)
         return sb_fail_memory(err);
@@ -151,9 +232,8 @@ enum sb_code sb_outfilter_open(struct sb_outfilter **out,
     pthread_cond_init(&filter->changed, NULL);
     code = make_blocks(filter, err);
     if (code == SB_OK)
-        code = sb_codec_new(&filter->codec, &codec, err);
-    if (code == SB_OK)
-        code = sb_codec_begin(filter->codec, -1, err);
+        code = sb_part_size(options->kind, options->level) > 0 ? make_parts(filter, options, err)
+                                                               : make_codec(filter, options, err);
     if (code) {
         sb_outfilter_free(filter);
         return code;
@@ -245,6 +325,7 @@ void sb_outfilter_free(struct sb_outfilter *filter)
         return;
     if (filter->threaded)
         end_thread(filter, true);
+    sb_parts_free(filter->parts);
     sb_codec_free(filter->codec);
     pthread_cond_destroy(&filter->changed);
     pthread_mutex_destroy(&filter->mutex);

@@ -1,8 +1,9 @@
 /*
- * Compression of a stream, by a codec (codec.h) in a thread of its own.
+ * Compression of a stream, in a thread of its own and further ones: in independent parts (parts.h)
+ * where the format has them here, else by a codec (codec.h), whose threads make blocks of xz.
  *
  * The same bytes in give the same bytes out, whatever the number of threads and the sizes of the
- * single writes. Memory: 2.3 MiB beside what the codec itself takes, which is some 100 MiB a thread
+ * single writes. Memory: 2.3 MiB beside what parts or codec take, which is some 100 MiB a thread
  * for xz at its usual level. Belongs to one thread, but for `each`, which is called from the
  * filter's own.
  */
@@ -18,7 +19,7 @@ struct sb_outfilter;
 struct sb_outfilter_options {
     enum sb_filter_kind kind; /* not SB_FILTER_NONE */
     int level;                /* 0: the usual one */
-    unsigned threads;         /* of xz and zstd */
+    unsigned threads;         /* of gzip, bzip2, xz and zstd */
     sb_each_block *each;      /* takes what comes out */
     void *context;
 };

@@ -1,0 +1,45 @@
+/*
+ * Compression of a stream in parts (codec/part.h), each on any of several threads. The same bytes
+ * in give the same bytes out, whatever the number of threads and the sizes in which they come.
+ *
+ * The bytes either come when they are wanted (run), or are written; then the caller does the work.
+ * Memory: a buffer for each thread, and one, of 4 MiB for zstd at its usual level, else of 1 MiB;
+ * what each thread's becomes; and what the codecs take.
+ */
+#ifndef SB_STORE_OUT_PARTS_H
+#define SB_STORE_OUT_PARTS_H
+
+#include "core/error.h"
+#include "store/container.h"
+#include "store/source.h"
+
+struct sb_parts;
+
+struct sb_parts_options {
+    enum sb_filter_kind kind; /* one that sb_part_size knows */
+    int level;
+    unsigned threads;    /* at least 1 */
+    sb_each_block *each; /* takes what comes out, on the thread that runs or writes */
+    void *context;
+};
+
+/* The next bytes of the stream: as many as there is space for, fewer only at its end, none after.
+ */
+typedef enum sb_code sb_take_bytes(void *context, char *data, size_t capacity, size_t *got,
+                                   struct sb_error *err);
+
+enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *options,
+                          struct sb_error *err) SB_CHECKED;
+void sb_parts_free(struct sb_parts *parts); /* NULL is allowed */
+
+/* Compresses everything that is taken, on `threads` threads beside this one. */
+enum sb_code sb_parts_run(struct sb_parts *parts, sb_take_bytes *take, void *context,
+                          struct sb_error *err) SB_CHECKED;
+
+enum sb_code sb_parts_write(struct sb_parts *parts, const void *data, size_t size,
+                            struct sb_error *err) SB_CHECKED;
+
+/* The end of the stream, however its bytes came. */
+enum sb_code sb_parts_finish(struct sb_parts *parts, struct sb_error *err) SB_CHECKED;
+
+#endif
