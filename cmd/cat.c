@@ -42,6 +42,7 @@ struct settings {
     bool decompress_all; /* then decompress is set too */
     int order;
     int64_t threads;
+    bool alone; /* one name: there is nothing to read ahead */
     int64_t max_size;
     bool ranged;
     int64_t range_offset;
@@ -223,7 +224,7 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
                                        const struct sb_fetch_names *requested, struct sb_error *err)
 {
     struct sb_fetch_options wanted = {
-        .threads = (unsigned)settings->threads,
+        .threads = settings->alone ? 1 : (unsigned)settings->threads,
         .by_address = settings->order == ORDER_ADDRESS,
         .no_check = settings->no_check,
         .max_size = settings->max_size,
@@ -277,6 +278,7 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
 {
     struct sb_fetch_names requested = given_names_of(names);
     const struct sb_source_options how = {.no_check = settings->no_check,
+                                          .threads = (unsigned)settings->threads,
                                           .max_size = settings->max_size};
     const struct sb_fetch_options wanted = {.decompress = settings->decompress,
                                             .decompress_all = settings->decompress_all,
@@ -310,6 +312,7 @@ static enum sb_code catalog(const struct settings *settings, struct sb_store *st
                             struct sb_catalog_result *result, struct sb_error *err)
 {
     const struct sb_source_options how = {.no_check = settings->no_check,
+                                          .threads = (unsigned)settings->threads,
                                           .max_size = settings->max_size};
     struct wanted wanted = {0};
     struct sb_catalog_options selection = {.notify = &message_notify, .context = &wanted};
@@ -514,9 +517,8 @@ static int cat_store(struct settings *settings, struct sb_store *store, char **o
                                                 : refuse_arrays(request.spec, settings->samples);
     if (status)
         return status;
-    if (!table && !settings->samples && !settings->files_from && count == 1)
-        settings->threads = 1;
-    request.threads = (unsigned)settings->threads;
+    settings->alone = !table && !settings->samples && !settings->files_from && count == 1;
+    request.threads = settings->alone ? 1 : (unsigned)settings->threads;
     return table ? cat_table(settings, &request) : cat_files(settings, &request);
 }
 

@@ -337,13 +337,14 @@ static enum sb_code open_side(struct side *side, const char *path, const struct 
     const struct sb_catalog_options catalog = {.checksums = !settings->quick,
                                                .notify = &message_notify,
                                                .progress = message_progress_call};
+    const struct sb_source_options source = {.threads = (unsigned)settings->threads};
     struct sb_catalog_result result;
 
     if (open_store(&side->store, path, opening, err))
         return err->code;
     if (sb_store_can(side->store, SB_CAN_WALK))
         return sb_hierarchy_open_tree(&side->hierarchy, path, err);
-    if (catalog_store(side->store, &side->archive, NULL, &catalog, &result, err) ||
+    if (catalog_store(side->store, &side->archive, &source, &catalog, &result, err) ||
         sb_shards_open(&side->shards, side->archive, err))
         return err->code;
     return sb_hierarchy_open_archive(&side->hierarchy, side->archive, side->shards, err);

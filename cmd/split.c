@@ -291,7 +291,8 @@ static enum sb_code open_whole(struct sb_store **out, struct sb_split_options *s
     const char *path = settings->path;
     struct sb_catalog_options wanted = {.notify = &message_notify,
                                         .progress = message_progress_call};
-    struct sb_source_options reading = {.bag = records->read, .records = records->choice};
+    struct sb_source_options reading = {
+        .bag = records->read, .records = records->choice, .threads = (unsigned)settings->threads};
     struct sb_catalog_result result;
     enum sb_code code = open_store(out, path, &settings->opening, err);
 

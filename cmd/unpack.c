@@ -140,6 +140,7 @@ static enum sb_code open_members(struct work *work, struct sb_error *err)
 {
     const struct settings *settings = work->settings;
     struct sb_source_options source_options = {.max_size = settings->max_size,
+                                               .threads = (unsigned)settings->threads,
                                                .no_check = settings->no_check,
                                                .paths = work->paths,
                                                .path_count = work->path_count};

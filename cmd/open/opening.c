@@ -122,7 +122,8 @@ enum sb_code catalog_store(struct sb_store *store, struct sb_archive **archive,
 enum sb_code catalog_whole(struct sb_store *store, struct sb_archive **archive,
                            const struct opening *opening, struct sb_error *err)
 {
-    const struct sb_source_options source = {.locate = opening->places};
+    const struct sb_source_options source = {.locate = opening->places,
+                                             .threads = sb_default_threads()};
     const struct sb_catalog_options options = {.notify = &message_notify,
                                                .progress = message_progress_call};
     struct sb_catalog_result result;

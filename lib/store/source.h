@@ -37,7 +37,8 @@ struct sb_source_options {
     bool depth_first;                 /* archive: see archive/source.h */
     char *const *paths;               /* archive: only these, in one walk; kept */
     size_t path_count;                /* 0: everything */
-    unsigned threads;                 /* directory: see sb_tree_options */
+    unsigned threads;                 /* directory: see sb_tree_options; compressed tar, cpio,
+                                         framed records: that decompress, 0 for one */
     enum sb_framing framing;          /* framed records */
     const struct sb_bag_options *bag; /* bag; NULL: the defaults */
     struct sb_record_names *names; /* names of records; NULL: SB_RECORD_NAME_FORMAT. The caller's */

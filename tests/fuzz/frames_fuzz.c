@@ -69,7 +69,8 @@ static void read_all(struct sb_input *input, enum sb_framing framing, bool pass,
     struct sb_frame frame;
 
     *outcome = (struct outcome){.code = SB_OK};
-    REQUIRE(sb_frame_reader_open(&reader, input, framing, 0, &notify, &outcome->err) == SB_OK);
+    REQUIRE(sb_frame_reader_open(&reader, input, framing, &(struct sb_feed_options){0}, &notify,
+                                 &outcome->err) == SB_OK);
     while (!outcome->code) {
         outcome->code = sb_frame_reader_next(reader, &frame, &outcome->err);
         if (outcome->code)

@@ -1,6 +1,6 @@
 #include "store/feed/feed.h"
 
-#include "store/feed/impl.h"
+#include "store/feed/parts.h"
 #include "store/tar/raw.h"
 
 #include <inttypes.h>
@@ -105,6 +105,15 @@ static size_t take_held(struct sb_feed *feed, void *data, size_t capacity)
     return size;
 }
 
+/* What is within the limit comes before this. */
+static enum sb_code beyond_limit(const struct sb_feed *feed, struct sb_error *err)
+{
+    return sb_fail(err, SB_LIMIT,
+                   "%s: decompressed, it is larger than the %" PRId64
+                   " bytes that --max-size allows",
+                   feed->name, feed->limit);
+}
+
 enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity, size_t *got,
                           struct sb_error *err)
 {
@@ -114,21 +123,32 @@ enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity, siz
         *got = take_held(feed, data, capacity);
         return SB_OK;
     }
+    if (feed->over)
+        return beyond_limit(feed, err);
     code = feed->ops->fill(feed, data, capacity, got, err);
-    if (code)
+    if (code && code != SB_DAMAGED)
         return code;
-    feed->out += (int64_t)*got;
-    if (feed->limit > 0 && feed->out > feed->limit)
-        return sb_fail(err, SB_LIMIT,
-                       "%s: decompressed, it is larger than the %" PRId64
-                       " bytes that --max-size allows",
-                       feed->name, feed->limit);
-    return SB_OK;
+    if (feed->limit == 0 || (int64_t)*got <= feed->limit - feed->out) {
+        feed->out += (int64_t)*got;
+        return code;
+    }
+    feed->over = true;
+    *got = (size_t)(feed->limit - feed->out);
+    feed->out = feed->limit;
+    return *got > 0 ? SB_OK : beyond_limit(feed, err);
 }
 
 int64_t sb_feed_skip(struct sb_feed *feed, int64_t size)
 {
     return feed->ops->skip && feed->held_used == feed->held_size ? feed->ops->skip(feed, size) : 0;
+}
+
+enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, struct sb_error *err)
+{
+    return sb_fail(err, SB_LIMIT,
+                   "%s: its %s data needs too much memory to be decompressed here; decompress it "
+                   "with its own tool, and read that from standard input",
+                   feed->name, word);
 }
 
 bool sb_feed_filters(const struct sb_feed *feed)
@@ -174,19 +194,34 @@ static enum sb_code peek(struct sb_feed *feed, struct sb_error *err)
     return size > 0 ? SB_OK : SB_END;
 }
 
-static enum sb_code add_filter(struct sb_feed **feed, enum sb_filter_kind kind, int64_t max_size,
+static enum sb_code make_filter(struct sb_feed **feed, enum sb_filter_kind kind, unsigned threads,
+                                struct sb_error *err)
+{
+    if (kind == SB_FILTER_XZ)
+        return sb_feed_xz(feed, *feed, threads, err);
+    if (kind != SB_FILTER_GZIP && kind != SB_FILTER_ZSTD)
+        return sb_feed_filter(feed, *feed, kind, err);
+    if (threads > 1)
+        return sb_feed_parts(feed, *feed, kind == SB_FILTER_GZIP ? &sb_gzip_parts : &sb_zstd_parts,
+                             threads, err);
+    return kind == SB_FILTER_GZIP ? sb_feed_gzip(feed, *feed, false, err)
+                                  : sb_feed_zstd(feed, *feed, err);
+}
+
+static enum sb_code add_filter(struct sb_feed **feed, enum sb_filter_kind kind,
+                               const struct sb_feed_options *options, unsigned threads,
                                struct sb_error *err)
 {
-    enum sb_code code = kind == SB_FILTER_GZIP ? sb_feed_gzip(feed, *feed, err)
-                                               : sb_feed_filter(feed, *feed, kind, err);
+    enum sb_code code = make_filter(feed, kind, threads, err);
 
     if (!code)
-        (*feed)->limit = max_size;
+        (*feed)->limit = options->max_size;
     return code;
 }
 
-static enum sb_code add_filters(struct sb_feed **feed, enum sb_filter_kind kind, int64_t max_size,
-                                struct sb_error *err)
+/* Threads are for the outermost filter: what comes out of it is small, compressed as it is. */
+static enum sb_code add_filters(struct sb_feed **feed, enum sb_filter_kind kind,
+                                const struct sb_feed_options *options, struct sb_error *err)
 {
     enum sb_code code;
 
@@ -194,7 +229,7 @@ static enum sb_code add_filters(struct sb_feed **feed, enum sb_filter_kind kind,
         if (depth == SB_FEED_FILTERS_MAX)
             return sb_fail(err, SB_FORMAT, "%s: is compressed more than twice; decompress it first",
                            (*feed)->name);
-        code = add_filter(feed, kind, max_size, err);
+        code = add_filter(feed, kind, options, depth == 0 ? options->threads : 1, err);
         if (!code)
             code = peek(*feed, err);
         if (code == SB_END)
@@ -227,16 +262,17 @@ static enum sb_code outermost(const struct sb_input *input, enum sb_filter_kind 
 }
 
 static enum sb_code find_filters(struct sb_feed **feed, const struct sb_input *input,
-                                 int64_t max_size, struct sb_error *err)
+                                 const struct sb_feed_options *options, struct sb_error *err)
 {
     enum sb_filter_kind kind;
     enum sb_code code = outermost(input, &kind, err);
 
-    return code ? code : add_filters(feed, kind, max_size, err);
+    return code ? code : add_filters(feed, kind, options, err);
 }
 
-enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input, int64_t max_size,
-                          struct sb_feed_watch *watch, struct sb_error *err)
+enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input,
+                          const struct sb_feed_options *options, struct sb_feed_watch *watch,
+                          struct sb_error *err)
 {
     struct sb_feed *feed;
     enum sb_code code = sb_feed_input(&feed, input, watch, err);
@@ -245,9 +281,9 @@ enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input, in
     if (code)
         return code;
     if (input->type.kind != SB_FRAMES)
-        code = find_filters(&feed, input, max_size, err);
+        code = find_filters(&feed, input, options, err);
     else if (input->type.filter != SB_FILTER_NONE)
-        code = add_filter(&feed, input->type.filter, max_size, err);
+        code = add_filter(&feed, input->type.filter, options, options->threads, err);
     if (code) {
         sb_feed_free(feed);
         return code;

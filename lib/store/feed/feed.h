@@ -1,8 +1,8 @@
 /*
  * The bytes of a tar or cpio, in sequence: as they lie in the input, or as its filters give them.
  *
- * A feed belongs to one thread at a time. Filters are libarchive's, but for gzip, whose checksum
- * libarchive does not look at: that is zlib's.
+ * A feed belongs to one thread at a time, and may have threads of its own. gzip, zstd and xz are
+ * decompressed by their own libraries, and the rest by libarchive.
  */
 #ifndef SB_STORE_FEED_FEED_H
 #define SB_STORE_FEED_FEED_H
@@ -20,17 +20,25 @@ struct sb_feed;
 struct sb_feed_watch {
     atomic_bool stop;      /* set from outside: waiting for input ends with SB_INTERRUPT */
     atomic_bool junk;      /* something other than zeros follows the end of the compressed data */
+    atomic_bool in_one;    /* only one thread can decompress it */
     _Atomic int64_t taken; /* bytes of the input so far */
+};
+
+struct sb_feed_options {
+    int64_t
+        max_size; /* of what comes out of a filter, which then ends with SB_LIMIT; 0: no limit */
+    unsigned threads; /* that decompress, where what is compressed has independent parts */
 };
 
 /*
  * The input and the watch stay as long as the feed. input->type.filter is the outermost filter;
  * where it is none, and for a second filter, the first bytes decide (but SB_FRAMES has no more than
- * that one, and may be empty). max_size limits what comes out of a filter; 0: no limit. SB_FORMAT
+ * that one, and may be empty). SB_FORMAT
  * when there are too many filters.
  */
-enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input, int64_t max_size,
-                          struct sb_feed_watch *watch, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input,
+                          const struct sb_feed_options *options, struct sb_feed_watch *watch,
+                          struct sb_error *err) SB_CHECKED;
 void sb_feed_free(struct sb_feed *feed); /* NULL is allowed */
 
 /*

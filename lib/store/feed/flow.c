@@ -2,7 +2,6 @@
 
 #include "core/interrupt.h"
 #include "core/thread.h"
-#include "store/feed/feed.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -20,6 +19,7 @@ struct block {
 struct sb_flow {
     struct sb_feed *feed;
     struct sb_feed_watch watch;
+    bool more_threads;                 /* than one may decompress */
     struct block blocks[BLOCKS_AHEAD]; /* without a thread: only the first */
 
     /* The rest only with a thread; below the lock, under it. */
@@ -149,6 +149,11 @@ bool sb_flow_filters(const struct sb_flow *flow)
     return sb_feed_filters(flow->feed);
 }
 
+bool sb_flow_in_one(struct sb_flow *flow)
+{
+    return flow->more_threads && atomic_load(&flow->watch.in_one);
+}
+
 int64_t sb_flow_taken(struct sb_flow *flow)
 {
     return atomic_load_explicit(&flow->watch.taken, memory_order_relaxed);
@@ -199,8 +204,8 @@ static enum sb_code make_blocks(struct sb_flow *flow, size_t count, struct sb_er
     return SB_OK;
 }
 
-enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input, int64_t max_size,
-                          struct sb_error *err)
+enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
+                          const struct sb_feed_options *options, struct sb_error *err)
 {
     struct sb_flow *flow = calloc(1, sizeof(*flow));
     enum sb_code code;
@@ -208,11 +213,12 @@ enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input, in
     *out = NULL;
     if (!flow)
         return sb_fail_memory(err);
-    code = sb_feed_open(&flow->feed, input, max_size, &flow->watch, err);
+    code = sb_feed_open(&flow->feed, input, options, &flow->watch, err);
     if (!code)
         code = make_blocks(flow, sb_feed_filters(flow->feed) ? BLOCKS_AHEAD : 1, err);
     if (!code && sb_feed_filters(flow->feed))
         code = start_thread(flow, err);
+    flow->more_threads = options->threads > 1;
     if (code) {
         sb_flow_free(flow);
         return code;

@@ -6,15 +6,15 @@
 #ifndef SB_STORE_FEED_FLOW_H
 #define SB_STORE_FEED_FLOW_H
 
-#include "store/kind.h"
+#include "store/feed/feed.h"
 
 #define SB_FLOW_BLOCK ((size_t)256 << 10)
 
 struct sb_flow;
 
 /* As sb_feed_open. */
-enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input, int64_t max_size,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
+                          const struct sb_feed_options *options, struct sb_error *err) SB_CHECKED;
 void sb_flow_free(struct sb_flow *flow); /* NULL is allowed */
 
 /* The next block, which lives until the next call; SB_END after the last block, which then
@@ -26,6 +26,7 @@ enum sb_code sb_flow_next(struct sb_flow *flow, const void **data, size_t *size,
 int64_t sb_flow_skip(struct sb_flow *flow, int64_t size);
 
 bool sb_flow_filters(const struct sb_flow *flow); /* is anything decompressed? */
+bool sb_flow_in_one(struct sb_flow *flow);        /* by one thread, although more were allowed? */
 int64_t sb_flow_taken(struct sb_flow *flow);      /* bytes of the input so far */
 
 /* After SB_END: does anything but zeros follow the end of the compressed data? */

@@ -1,4 +1,4 @@
-#include "store/feed/impl.h"
+#include "store/feed/parts.h"
 
 #include <stdlib.h>
 #include <zlib.h>
@@ -96,7 +96,8 @@ static void free_gzip(struct sb_feed *base)
     free(feed);
 }
 
-enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from, struct sb_error *err)
+enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from, bool goes_on,
+                          struct sb_error *err)
 {
     static const struct sb_feed_ops ops = {fill_gzip, NULL, free_gzip};
     struct gzip_feed *feed = calloc(1, sizeof(*feed));
@@ -105,6 +106,7 @@ enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from, struct sb_
         return sb_fail_memory(err);
     feed->base =
         (struct sb_feed){.ops = &ops, .name = from->name, .from = from, .watch = from->watch};
+    feed->any = goes_on;
     if (inflateInit2(&feed->stream, GZIP_ONLY) != Z_OK) {
         free(feed);
         return sb_fail_memory(err);
@@ -112,3 +114,99 @@ enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from, struct sb_
     *out = &feed->base;
     return SB_OK;
 }
+
+/*
+ * Members with the extra field of bgzip say how long they are: the subfield "BC" has two bytes, of
+ * the size less one (SAM/BAM format specification, section 4.1). None has more than 64 KiB.
+ */
+#define HEADER      12 /* to the end of the length of the extra field */
+#define TRAILER     8
+#define HAS_EXTRA   0x04
+#define CONTENT_MAX ((uint32_t)64 << 10)
+
+static size_t read_16(const unsigned char *data)
+{
+    return data[0] | (size_t)data[1] << 8;
+}
+
+/* The size of the member, as its extra field says; 0: it does not. */
+static size_t member_size(const unsigned char *extra, size_t size)
+{
+    size_t at = 0, length;
+
+    for (; at + 4 <= size; at += 4 + length) {
+        length = read_16(extra + at + 2);
+        if (extra[at] == 'B' && extra[at + 1] == 'C' && length == 2 && at + 6 <= size)
+            return read_16(extra + at + 4) + 1;
+    }
+    return 0;
+}
+
+static enum sb_split split_gzip(const unsigned char *data, size_t size, struct sb_part *part)
+{
+    size_t header, whole;
+    uint32_t content;
+
+    if (data[0] != 0x1f || (size > 1 && data[1] != 0x8b) || (size > 2 && data[2] != Z_DEFLATED) ||
+        (size > 3 && !(data[3] & HAS_EXTRA)))
+        return SB_SPLIT_NONE;
+    if (size < HEADER)
+        return SB_SPLIT_MORE;
+    header = HEADER + read_16(data + HEADER - 2);
+    if (size < header)
+        return SB_SPLIT_MORE;
+    whole = member_size(data + HEADER, header - HEADER);
+    if (whole < header + TRAILER)
+        return SB_SPLIT_NONE;
+    if (size < whole)
+        return SB_SPLIT_MORE;
+    content = (uint32_t)(read_16(data + whole - 4) | read_16(data + whole - 2) << 16);
+    if (content > CONTENT_MAX)
+        return SB_SPLIT_NONE;
+    *part = (struct sb_part){.size = whole, .content = content};
+    return SB_SPLIT_PART;
+}
+
+static void *new_decoder(void)
+{
+    z_stream *stream = calloc(1, sizeof(*stream));
+
+    if (stream && inflateInit2(stream, GZIP_ONLY) != Z_OK) {
+        free(stream);
+        return NULL;
+    }
+    return stream;
+}
+
+static void free_decoder(void *decoder)
+{
+    inflateEnd(decoder);
+    free(decoder);
+}
+
+static bool decode(void *decoder, const char *in, size_t in_size, char *out, size_t capacity,
+                   size_t *made)
+{
+    z_stream *stream = decoder;
+    int result = Z_STREAM_END;
+
+    stream->next_in = (z_const Bytef *)in;
+    stream->avail_in = (uInt)in_size;
+    stream->next_out = (Bytef *)out;
+    stream->avail_out = (uInt)capacity;
+    while (result == Z_STREAM_END && stream->avail_in > 0) {
+        if (inflateReset(stream) != Z_OK)
+            return false;
+        result = inflate(stream, Z_FINISH);
+    }
+    *made = capacity - stream->avail_out;
+    return result == Z_STREAM_END;
+}
+
+const struct sb_parts_format sb_gzip_parts = {
+    .split = split_gzip,
+    .new_decoder = new_decoder,
+    .free_decoder = free_decoder,
+    .decode = decode,
+    .stream = sb_feed_gzip,
+};

@@ -23,6 +23,7 @@ struct sb_feed {
     struct sb_feed_watch *watch;
     int64_t limit; /* of bytes that come out, 0 for any */
     int64_t out;
+    bool over;  /* more than the limit would come */
     char *held; /* read already to look at it, comes again */
     size_t held_size;
     size_t held_used;
@@ -31,10 +32,18 @@ struct sb_feed {
 /* Each takes what it is given over, also on failure: nothing, but on SB_OK `from`. */
 enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
                            struct sb_feed_watch *watch, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from,
+/* goes_on: members came before. */
+enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from, bool goes_on,
                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from,
+                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_feed_xz(struct sb_feed **out, struct sb_feed *from, unsigned threads,
+                        struct sb_error *err) SB_CHECKED;
 enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
                             struct sb_error *err) SB_CHECKED;
+
+/* SB_LIMIT: its data, compressed by `word`, needs too much memory. */
+enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, struct sb_error *err);
 
 /* Reads to the end, and notes in the watch whether there was anything but zeros, in data too. */
 enum sb_code sb_feed_drain(struct sb_feed *feed, const char *data, size_t size, char *buffer,

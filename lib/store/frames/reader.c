@@ -187,7 +187,7 @@ void sb_frame_reader_free(struct sb_frame_reader *reader)
 }
 
 enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input *input,
-                                  enum sb_framing framing, int64_t max_size,
+                                  enum sb_framing framing, const struct sb_feed_options *options,
                                   const struct sb_notify *notify, struct sb_error *err)
 {
     struct sb_frame_reader *reader;
@@ -204,7 +204,7 @@ enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input 
     reader->spool = (struct sb_spool){.fd = -1, .memory_most = SPOOLED_MOST};
     if (!input->pipe && input->type.filter == SB_FILTER_NONE)
         reader->total = input->st.st_size;
-    code = sb_flow_open(&reader->in.flow, input, max_size, err);
+    code = sb_flow_open(&reader->in.flow, input, options, err);
     if (code) {
         sb_frame_reader_free(reader);
         return code;

@@ -9,7 +9,7 @@
 #ifndef SB_STORE_FRAMES_READER_H
 #define SB_STORE_FRAMES_READER_H
 
-#include "store/kind.h"
+#include "store/feed/feed.h"
 
 struct sb_frame_reader;
 
@@ -22,11 +22,11 @@ struct sb_frame {
 };
 
 /*
- * Any framing but tar. Decompresses what input->type.filter says, to at most max_size bytes (0: any
- * number). The input and notify stay as long as the reader.
+ * Any framing but tar. Decompresses what input->type.filter says. The input and notify stay as long
+ * as the reader.
  */
 enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input *input,
-                                  enum sb_framing framing, int64_t max_size,
+                                  enum sb_framing framing, const struct sb_feed_options *options,
                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 void sb_frame_reader_free(struct sb_frame_reader *reader); /* NULL is allowed */
 

@@ -66,6 +66,7 @@ static enum sb_code open_frames(struct sb_source **out, struct sb_input *input,
                                 const struct sb_notify *notify, struct sb_error *err)
 {
     static const struct sb_source_ops ops = {.free = free_source, .next = next, .block = block};
+    const struct sb_feed_options how = {.max_size = options->max_size, .threads = options->threads};
     enum sb_framing framing = options->framing;
     struct frames_source *source;
     enum sb_code code = SB_OK;
@@ -88,8 +89,7 @@ static enum sb_code open_frames(struct sb_source **out, struct sb_input *input,
     if (source->own_names)
         code = sb_record_names_by_format(&source->names, SB_RECORD_NAME_FORMAT, err);
     if (!code)
-        code =
-            sb_frame_reader_open(&source->reader, input, framing, options->max_size, notify, err);
+        code = sb_frame_reader_open(&source->reader, input, framing, &how, notify, err);
     if (code) {
         free_source(&source->base);
         return code;

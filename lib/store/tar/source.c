@@ -25,6 +25,8 @@
 #define TAP_MAX    ((size_t)4 << 20)   /* of a header, what is looked at beside libarchive */
 #define HEADER_MAX ((int64_t)16 << 20) /* libarchive holds all of it */
 
+#define SMALL_INPUT ((int64_t)1 << 20) /* where nobody minds how many threads decompress it */
+
 struct tar_source {
     struct sb_source base;
     struct sb_input *input;
@@ -856,6 +858,19 @@ static enum sb_code open_reader(struct tar_source *source, struct sb_error *err)
     return sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
 }
 
+static enum sb_code open_flow(struct tar_source *source, const struct sb_source_options *options,
+                              struct sb_error *err)
+{
+    const struct sb_feed_options how = {.max_size = options->max_size, .threads = options->threads};
+    enum sb_code code = sb_flow_open(&source->flow, source->input, &how, err);
+
+    if (!code && sb_flow_in_one(source->flow) &&
+        (source->input->pipe || source->base.total >= SMALL_INPUT))
+        sb_report(source->notify, SB_NOTE, "one-piece", source->base.name,
+                  "is compressed in one piece, which one thread decompresses");
+    return code;
+}
+
 enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err)
@@ -877,7 +892,7 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     if (!code)
         code = sb_charset_open(&source->charset, sb_context_now->charset, err);
     if (!code)
-        code = sb_flow_open(&source->flow, input, options->max_size, err);
+        code = open_flow(source, options, err);
     if (!code)
         code = open_reader(source, err);
     if (code) {

@@ -13,7 +13,8 @@ static enum sb_code open_catalog(struct sb_archive **archive, struct sb_store *s
                                  const struct sb_catalog_options *catalog, struct sb_error *err)
 {
     const struct sb_source_options how = {.no_check = options->no_check,
-                                          .max_size = options->max_size};
+                                          .max_size = options->max_size,
+                                          .threads = options->transfer.threads};
     struct sb_catalog_result result;
     enum sb_code code = sb_store_catalog(store, archive, &how, catalog, &result, err);
 

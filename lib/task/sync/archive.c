@@ -142,7 +142,7 @@ static enum sb_code foresee_member(struct syncing *syncing, const struct sb_memb
 
 static enum sb_code foresee_container(struct syncing *syncing, struct sb_error *err)
 {
-    const struct sb_source_options options = {0};
+    const struct sb_source_options options = {.threads = syncing->options->threads};
     struct sb_buf clean = {0}, name = {0};
     struct sb_source *members = NULL;
     struct sb_member member;
@@ -203,7 +203,8 @@ static enum sb_code open_container(struct syncing *syncing, struct sb_error *err
 {
     char *paths[] = {(char *)syncing->from->within};
     bool all = !*syncing->from->within;
-    struct sb_source_options source = {.paths = paths, .path_count = !all};
+    struct sb_source_options source = {
+        .paths = paths, .path_count = !all, .threads = syncing->options->threads};
     enum sb_code code =
         sb_store_source(syncing->from->store, &syncing->members, &source, &syncing->notify, err);
 

@@ -457,7 +457,7 @@ static enum sb_code open_tables(struct syncing *syncing, struct sb_error *err)
 /* What to remove, and what of it before anything is written. */
 static enum sb_code plan(struct syncing *syncing, struct sb_error *err)
 {
-    struct sb_source_options source = {0};
+    struct sb_source_options source = {.threads = syncing->options->threads};
     struct sb_catalog_options catalog = {.notify = &syncing->notify};
     struct sb_catalog_result result = {0};
     enum sb_code code = open_tables(syncing, err);
@@ -488,7 +488,8 @@ static enum sb_code open_members(struct syncing *syncing, struct sb_error *err)
     const struct sb_sync_source *from = syncing->from;
     char *paths[] = {(char *)from->within};
     bool is_archive = sb_store_archive(from->store), all = !*from->within;
-    struct sb_source_options source = {.paths = paths, .path_count = !all};
+    struct sb_source_options source = {
+        .paths = paths, .path_count = !all, .threads = syncing->options->threads};
     enum sb_code code = sb_store_source(is_archive ? from->store : from->again, &syncing->members,
                                         &source, syncing->options->notify, err);
 

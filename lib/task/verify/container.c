@@ -327,9 +327,10 @@ static enum sb_code run(struct check *check, struct sb_error *err)
         code = sb_seen_new(&check->seen, sb_store_path(check->store), err);
     if (code)
         return code;
-    code = sb_store_source(check->store, &check->source,
-                           &(struct sb_source_options){.max_size = options->max_size},
-                           &check->defects, err);
+    code = sb_store_source(
+        check->store, &check->source,
+        &(struct sb_source_options){.max_size = options->max_size, .threads = options->threads},
+        &check->defects, err);
     if (code)
         return end_of_walk(check, code, err);
     if (!options->quick && check->source->loads)

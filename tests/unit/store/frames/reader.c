@@ -38,7 +38,8 @@ static enum sb_code read_all(struct sb_input *input, enum sb_framing framing, in
     struct sb_frame_reader *reader;
     struct sb_buf record = {0};
     struct sb_frame frame;
-    enum sb_code code = sb_frame_reader_open(&reader, input, framing, 0, &notify, &err);
+    enum sb_code code =
+        sb_frame_reader_open(&reader, input, framing, &(struct sb_feed_options){0}, &notify, &err);
 
     sb_buf_clear(&got);
     while (!code && (code = sb_frame_reader_next(reader, &frame, &err)) == SB_OK) {

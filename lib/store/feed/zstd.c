@@ -1,0 +1,182 @@
+#include "store/feed/parts.h"
+
+#include <stdlib.h>
+#define ZSTD_STATIC_LINKING_ONLY
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#define WINDOW_MAX   ((unsigned long long)1 << ZSTD_WINDOWLOG_LIMIT_DEFAULT)
+#define BLOCK_HEADER 3
+
+struct zstd_feed {
+    struct sb_feed base;
+    ZSTD_DCtx *context;
+    size_t hint;    /* how many bytes the decoder wants next; 0: a frame begins */
+    bool unwritten; /* the decoder may hold bytes that had no place */
+    size_t used;
+    size_t size;
+    enum sb_code code; /* after damage it stays so */
+    struct sb_error err;
+    char buffer[SB_FEED_BUFFER];
+};
+
+static enum sb_code refuse(struct zstd_feed *feed, size_t result, struct sb_error *err)
+{
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+        return sb_fail_memory(err);
+    if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
+        return sb_feed_too_large(&feed->base, "zstd", err);
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: its zstd data is damaged or cut short: Zstd decompression failed: %s",
+                   feed->base.name, ZSTD_getErrorName(result));
+}
+
+static enum sb_code take_input(struct zstd_feed *feed, struct sb_error *err)
+{
+    enum sb_code code;
+    size_t got = 0;
+
+    if (feed->unwritten || feed->used < feed->size)
+        return SB_OK;
+    code = sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got, err);
+    if (code == SB_END && feed->hint > 0)
+        return sb_fail(err, SB_DAMAGED,
+                       "%s: its zstd data is damaged or cut short: Truncated zstd input",
+                       feed->base.name);
+    feed->used = 0;
+    feed->size = got;
+    return code;
+}
+
+/*
+ * No more than to the end of a block at once: what came out in a call that fails is not known. The
+ * hint counts the header of the next block, too.
+ */
+static size_t step_size(const struct zstd_feed *feed)
+{
+    size_t hint = feed->hint > 0 ? feed->hint : (size_t)ZSTD_FRAMEHEADERSIZE_MIN(ZSTD_f_zstd1);
+    size_t step = hint > BLOCK_HEADER ? hint - BLOCK_HEADER : hint;
+    size_t left = feed->size - feed->used;
+
+    return step < left ? step : left;
+}
+
+static enum sb_code decompress_some(struct zstd_feed *feed, ZSTD_outBuffer *out,
+                                    struct sb_error *err)
+{
+    ZSTD_inBuffer in = {feed->buffer + feed->used, step_size(feed), 0};
+    size_t result = ZSTD_decompressStream(feed->context, out, &in);
+
+    if (ZSTD_isError(result))
+        return refuse(feed, result, err);
+    feed->used += in.pos;
+    feed->hint = result;
+    feed->unwritten = result > 0 && out->pos == out->size;
+    return SB_OK;
+}
+
+static enum sb_code fill_zstd(struct sb_feed *base, void *data, size_t capacity, size_t *got,
+                              struct sb_error *err)
+{
+    struct zstd_feed *feed = (struct zstd_feed *)base;
+    ZSTD_outBuffer out = {data, capacity, 0};
+
+    while (!feed->code && out.pos < out.size) {
+        feed->code = take_input(feed, &feed->err);
+        if (!feed->code)
+            feed->code = decompress_some(feed, &out, &feed->err);
+    }
+    *got = out.pos;
+    if (!feed->code || (feed->code == SB_END && out.pos > 0))
+        return SB_OK;
+    *err = feed->err;
+    return feed->code;
+}
+
+static void free_zstd(struct sb_feed *base)
+{
+    struct zstd_feed *feed = (struct zstd_feed *)base;
+
+    ZSTD_freeDCtx(feed->context);
+    free(feed);
+}
+
+enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from, struct sb_error *err)
+{
+    static const struct sb_feed_ops ops = {fill_zstd, NULL, free_zstd};
+    struct zstd_feed *feed = calloc(1, sizeof(*feed));
+
+    if (!feed)
+        return sb_fail_memory(err);
+    feed->base =
+        (struct sb_feed){.ops = &ops, .name = from->name, .from = from, .watch = from->watch};
+    feed->context = ZSTD_createDCtx();
+    if (!feed->context) {
+        free(feed);
+        return sb_fail_memory(err);
+    }
+    *out = &feed->base;
+    return SB_OK;
+}
+
+/* Of a frame that does not say what comes out of it, its blocks limit that. */
+static enum sb_split split_zstd(const unsigned char *data, size_t size, struct sb_part *part)
+{
+    ZSTD_frameHeader header;
+    size_t result = ZSTD_getFrameHeader(&header, data, size);
+    unsigned long long content;
+
+    if (ZSTD_isError(result))
+        return SB_SPLIT_NONE;
+    if (result > 0)
+        return SB_SPLIT_MORE;
+    if (header.frameType == ZSTD_skippableFrame)
+        header.frameContentSize = 0;
+    else if (header.windowSize > WINDOW_MAX ||
+             (header.frameContentSize != ZSTD_CONTENTSIZE_UNKNOWN &&
+              header.frameContentSize > SB_PART_MAX))
+        return SB_SPLIT_NONE;
+    result = ZSTD_findFrameCompressedSize(data, size);
+    if (ZSTD_isError(result))
+        return ZSTD_getErrorCode(result) == ZSTD_error_srcSize_wrong ? SB_SPLIT_MORE
+                                                                     : SB_SPLIT_NONE;
+    content = header.frameContentSize;
+    if (content == ZSTD_CONTENTSIZE_UNKNOWN)
+        content = ZSTD_decompressBound(data, result);
+    if (content > SB_PART_MAX)
+        return SB_SPLIT_NONE;
+    *part = (struct sb_part){.size = result, .content = (size_t)content};
+    return SB_SPLIT_PART;
+}
+
+static void *new_decoder(void)
+{
+    return ZSTD_createDCtx();
+}
+
+static void free_decoder(void *decoder)
+{
+    ZSTD_freeDCtx(decoder);
+}
+
+static bool decode(void *decoder, const char *in, size_t in_size, char *out, size_t capacity,
+                   size_t *made)
+{
+    *made = ZSTD_decompressDCtx(decoder, out, capacity, in, in_size);
+    return !ZSTD_isError(*made);
+}
+
+static enum sb_code stream(struct sb_feed **out, struct sb_feed *from, bool goes_on,
+                           struct sb_error *err)
+{
+    (void)goes_on;
+    return sb_feed_zstd(out, from, err);
+}
+
+const struct sb_parts_format sb_zstd_parts = {
+    .split = split_zstd,
+    .new_decoder = new_decoder,
+    .free_decoder = free_decoder,
+    .decode = decode,
+    .stream = stream,
+};
