@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define UNIT        ((size_t)1 << 20)  /* small parts are decompressed together, about so many */
-#define BUDGET      ((size_t)88 << 20) /* bytes, compressed and not, of all that is in flight */
+#define BUDGET      ((size_t)76 << 20) /* bytes, compressed and not, of all that is in flight */
 #define THREADS_MAX 64
 #define WAIT_MS     100 /* how soon a wait for a thread sees that it has to end */
 
@@ -161,12 +161,18 @@ static bool queue_unit(struct parts_feed *feed)
 
     if (capacity < left)
         capacity = left;
-    raw = malloc(capacity);
-    if (!raw)
-        return false;
-    memcpy(raw, feed->raw + feed->at, left);
     pthread_mutex_lock(&feed->lock);
     go_on = wait_for_capacity(feed, weight(&unit));
+    pthread_mutex_unlock(&feed->lock);
+    raw = go_on ? malloc(capacity) : NULL;
+    unit.out = raw ? malloc(unit.content + 1) : NULL; /* by one thread: malloc keeps less then */
+    if (!unit.out) {
+        free(raw);
+        return false;
+    }
+    memcpy(raw, feed->raw + feed->at, left);
+    pthread_mutex_lock(&feed->lock);
+    go_on = !feed->stop;
     if (go_on) {
         feed->units[feed->queued % feed->unit_count] = unit;
         feed->queued++;
@@ -175,6 +181,7 @@ static bool queue_unit(struct parts_feed *feed)
     }
     pthread_mutex_unlock(&feed->lock);
     if (!go_on) {
+        free(unit.out);
         free(raw);
         return false;
     }
@@ -225,11 +232,8 @@ static struct unit *take_unit(struct parts_feed *feed)
 
 static bool decode(const struct parts_feed *feed, void *decoder, struct unit *unit)
 {
-    size_t capacity = unit->content + 1; /* never 0 */
-
-    unit->out = decoder ? malloc(capacity) : NULL;
-    return unit->out &&
-           feed->format->decode(decoder, unit->in, unit->in_size, unit->out, capacity, &unit->made);
+    return decoder && feed->format->decode(decoder, unit->in, unit->in_size, unit->out,
+                                           unit->content + 1, &unit->made);
 }
 
 static void *decode_units(void *context)
@@ -454,7 +458,7 @@ enum sb_code sb_feed_parts(struct sb_feed **out, struct sb_feed *from,
     if (!feed)
         return sb_fail_memory(err);
     feed->threads = threads < THREADS_MAX ? threads : THREADS_MAX;
-    feed->unit_count = 2 * feed->threads + 2;
+    feed->unit_count = feed->threads + 2;
     feed->units = calloc(feed->unit_count, sizeof(*feed->units));
     if (!feed->units) {
         free(feed);

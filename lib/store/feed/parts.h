@@ -18,7 +18,7 @@ struct sb_part {
 };
 
 /* More, of both together, is not read as a part. */
-#define SB_PART_MAX ((size_t)44 << 20)
+#define SB_PART_MAX ((size_t)38 << 20)
 
 enum sb_split {
     SB_SPLIT_PART,
