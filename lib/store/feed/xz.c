@@ -23,7 +23,7 @@ struct xz_feed {
     lzma_stream stream;
     bool looked;       /* at the first block, or need not */
     bool in_end;       /* no more comes from below */
-    enum sb_code code; /* after the end and after damage it stays so */
+    enum sb_code code; /* what comes after all that came out, and stays */
     struct sb_error err;
     unsigned char buffer[SB_FEED_BUFFER];
 };
@@ -102,7 +102,7 @@ static enum sb_code fill_xz(struct sb_feed *base, void *data, size_t capacity, s
             feed->code = decompress_some(feed, &feed->err);
     }
     *got = capacity - feed->stream.avail_out;
-    if (!feed->code || (feed->code == SB_END && *got > 0))
+    if (!feed->code || *got > 0)
         return SB_OK;
     *err = feed->err;
     return feed->code;

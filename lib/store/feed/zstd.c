@@ -15,7 +15,7 @@ struct zstd_feed {
     bool unwritten; /* the decoder may hold bytes that had no place */
     size_t used;
     size_t size;
-    enum sb_code code; /* after damage it stays so */
+    enum sb_code code; /* what comes after all that came out, and stays */
     struct sb_error err;
     char buffer[SB_FEED_BUFFER];
 };
@@ -87,7 +87,7 @@ static enum sb_code fill_zstd(struct sb_feed *base, void *data, size_t capacity,
             feed->code = decompress_some(feed, &out, &feed->err);
     }
     *got = out.pos;
-    if (!feed->code || (feed->code == SB_END && out.pos > 0))
+    if (!feed->code || out.pos > 0)
         return SB_OK;
     *err = feed->err;
     return feed->code;
