@@ -1,5 +1,6 @@
 # Compressed tars and streams of records whose compressed bytes have independent parts: members of
-# bgzip, frames of zstd, blocks of xz. Threads decompress them, and nothing but the time differs.
+# bgzip, frames of zstd, blocks of xz. Threads make and decompress them, and nothing but the time
+# differs.
 
 load helper
 
@@ -280,5 +281,51 @@ same_with_threads() {
     for filter in gz zst; do
         { cat first.$filter && exec sleep 30; } |
             timeout 20 "$SHARDBOX" cat -j4 - | head -c 900000 | cmp -n 900000 - wanted
+    done
+}
+
+# The sizes that members of bgzip say of themselves end where the file does.
+members_add_up() {
+    python3 -c '
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+at = count = 0
+while at < len(data):
+    assert data[at:at + 4] == b"\x1f\x8b\x08\x04" and data[at + 12:at + 16] == b"BC\x02\0"
+    at += struct.unpack_from("<H", data, at + 16)[0] + 1
+    count += 1
+assert at == len(data) and data[-28:] == bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+print(count)' "$1"
+}
+
+@test "what is written has parts, the same whatever the number of threads, and the tools read it" {
+    make_tar
+    for suffix in gz zst xz bz2; do
+        for threads in 1 2 8; do
+            run_ok sb convert -q "-j$threads" t.tar "$threads.tar.$suffix"
+        done
+        cmp "1.tar.$suffix" "2.tar.$suffix"
+        cmp "1.tar.$suffix" "8.tar.$suffix"
+        run_ok sb convert -q -j4 "8.tar.$suffix" "$suffix.barecat"
+        mkdir "$suffix"
+        sb unpack -q -C "$suffix" "$suffix.barecat"
+        diff -r tree "$suffix/tree"
+    done
+    gzip -dc 1.tar.gz >plain.tar
+    [[ $(members_add_up 1.tar.gz) == $((($(stat -c %s plain.tar) + 65279) / 65280 + 1)) ]]
+    zstd -dqc 1.tar.zst | cmp - plain.tar
+    pzstd -dqc 1.tar.zst | cmp - plain.tar
+    (($(LC_ALL=C grep -ao $'\x50\x2a\x4d\x18' 1.tar.zst | wc -l) > 1))
+    xz -dc 1.tar.xz | cmp - plain.tar
+    bzip2 -dc 1.tar.bz2 | cmp - plain.tar
+}
+
+@test "an output that cannot be written is an error, with any number of threads" {
+    make_tar
+    for suffix in gz zst; do
+        for threads in 1 4; do
+            run_fail 2 bash -c '"$SHARDBOX" convert -q "-j$1" --to="tar.$2" t.tar - >/dev/full' _ "$threads" "$suffix"
+            stderr_has 'No space left on device'
+        done
     done
 }
