@@ -106,7 +106,7 @@ static void a_commit_is_seen_in_the_generation(void)
     sb_archive_free(archive);
 }
 
-/* A writer that waits for the lock of "a", and has it as soon as the next commit there is done. */
+/* A writer that waits for the lock of "a", and has it as soon as the next change there is done. */
 static sqlite3 *waiting;
 
 static int lock_behind_commit(unsigned type, void *db, void *statement, void *time)
@@ -115,7 +115,8 @@ static int lock_behind_commit(unsigned type, void *db, void *statement, void *ti
     const char *base = name ? strrchr(name, '/') : NULL, *sql = sqlite3_sql(statement);
 
     (void)type, (void)time;
-    if (waiting || !base || strcmp(base, "/a") != 0 || !sql || strcmp(sql, "COMMIT") != 0)
+    if (waiting || !base || strcmp(base, "/a") != 0 || !sql || strcmp(sql, "COMMIT") != 0 ||
+        sqlite3_total_changes(db) == 0)
         return 0;
     CHECK(sqlite3_open(name, &waiting) == SQLITE_OK);
     CHECK(sqlite3_exec(waiting, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
