@@ -36,8 +36,8 @@ frames() {
 make_tar() {
     mkdir tree
     for i in {1..60}; do
-        seq "$i" "$((i + 12000))" >tree/lines$i
-        head -c 20000 /dev/urandom >tree/noise$i
+        seq "$i" "$((i + 12000))" >"tree/lines$i"
+        head -c 20000 /dev/urandom >"tree/noise$i"
     done
     tar --sort=name -cf t.tar tree
 }
@@ -67,11 +67,15 @@ same_with_threads() {
     for threads in 2 8; do
         got=0
         timeout 60 "$SHARDBOX" cat -j$threads - <"$1" >out.2 2>err.2 || got=$?
-        ((got == wanted)) && cmp out out.2 && cmp err err.2 || fail "$1: -j$threads: $got: $(<err.2)"
+        if ((got != wanted)) || ! cmp out out.2 || ! cmp err err.2; then
+            fail "$1: -j$threads: $got: $(<err.2)"
+        fi
         got=0
+        # shellcheck disable=SC2002 # a pipe is what is meant
         cat "$1" | timeout 60 "$SHARDBOX" cat -j$threads - >out.2 2>err.2 || got=$?
-        ((got == wanted)) && cmp out out.2 && cmp err err.2 ||
+        if ((got != wanted)) || ! cmp out out.2 || ! cmp err err.2; then
             fail "$1 on a pipe: -j$threads: $got: $(<err.2)"
+        fi
     done
     status=$wanted
     stderr=$(<err)

@@ -19,7 +19,7 @@ struct sb_rowset {
     uint64_t *words;
     size_t capacity; /* of words */
     int64_t count;
-    bool partial;    /* some of the added rows were not kept */
+    bool partial; /* some of the added rows were not kept */
 };
 
 void sb_rowset_release(struct sb_rowset *set);

@@ -56,8 +56,8 @@ struct verify {
 bool sb_verify_is_over(const struct verify *verify);
 
 /*
- * For each row of a pass over the index: true, now and then asked, once the time is over. The pass
- * then ends without a verdict on the whole.
+ * For each row of a pass over the index; looks at the clock now and then. True: the time is over,
+ * and the pass ends without a verdict on the whole.
  */
 bool sb_verify_gives_up(struct verify *verify);
 
