@@ -5,7 +5,7 @@
 #include <lzma.h>
 #include <stdlib.h>
 
-#define MEMORY_MAX ((uint64_t)136 << 20) /* a dictionary of 128 MiB, and what is around it */
+#define MEMORY_MAX ((uint64_t)1 << 30) /* as libarchive has it: a dictionary of all but a GiB */
 
 /* Of blocks that several threads decompress, with what these need; else one thread does it. */
 #define MEMORY_MAX_THREADS ((uint64_t)96 << 20)
