@@ -100,9 +100,6 @@ enum sb_code sb_range_has_rows(struct sb_archive *archive, enum sb_statement nam
  */
 int sb_bind_range(sqlite3_stmt *statement, const struct sb_buf *low, const struct sb_buf *high);
 
-/* Bytewise, a prefix first. */
-int sb_compare_bytes(const void *a, size_t a_size, const void *b, size_t b_size);
-
 /* Rows fetched at once, with their paths. {0} is an empty batch. */
 struct sb_row {
     struct sb_entry entry; /* path is set on delivery: the text may move */

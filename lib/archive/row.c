@@ -185,14 +185,6 @@ void sb_row_name(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry)
     entry->defect = read_path(row, entry);
 }
 
-int sb_compare_bytes(const void *a, size_t a_size, const void *b, size_t b_size)
-{
-    size_t common = a_size < b_size ? a_size : b_size;
-    int order = common ? memcmp(a, b, common) : 0;
-
-    return order ? order : (a_size > b_size) - (a_size < b_size);
-}
-
 void sb_rows_release(struct sb_rows *batch)
 {
     free(batch->rows);

@@ -109,3 +109,11 @@ enum sb_code sb_grow(void *array, size_t *capacity, size_t count, size_t size, s
     *capacity = more;
     return SB_OK;
 }
+
+int sb_compare_bytes(const void *a, size_t a_size, const void *b, size_t b_size)
+{
+    size_t common = a_size < b_size ? a_size : b_size;
+    int order = common ? memcmp(a, b, common) : 0;
+
+    return order ? order : (a_size > b_size) - (a_size < b_size);
+}

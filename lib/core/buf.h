@@ -38,6 +38,9 @@ enum sb_code sb_buf_set(struct sb_buf *buf, const void *data, size_t size) SB_CH
 /* Shortens to size, which may not be larger than the current one. */
 void sb_buf_cut(struct sb_buf *buf, size_t size);
 
+/* Bytewise, a prefix first. Pure. */
+int sb_compare_bytes(const void *a, size_t a_size, const void *b, size_t b_size);
+
 /*
  * Grows the caller's array of elements of `size` bytes until it holds element number `count`; each
  * growth at least doubles it. `array` is the address of the caller's pointer, which is unchanged on

@@ -56,19 +56,12 @@ static bool read_part(const char *path, struct part *part)
     return part->share.index < part->share.count;
 }
 
-static int compare_text(const char *a, size_t a_size, const char *b, size_t b_size)
-{
-    int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
-
-    return order ? order : (a_size > b_size) - (a_size < b_size);
-}
-
 static int compare_sets(const struct part *a, const struct part *b)
 {
-    int order = compare_text(a->stem, a->stem_size, b->stem, b->stem_size);
+    int order = sb_compare_bytes(a->stem, a->stem_size, b->stem, b->stem_size);
 
     if (order == 0)
-        order = compare_text(a->suffix, a->suffix_size, b->suffix, b->suffix_size);
+        order = sb_compare_bytes(a->suffix, a->suffix_size, b->suffix, b->suffix_size);
     return order ? order : (a->share.count > b->share.count) - (a->share.count < b->share.count);
 }
 

@@ -226,12 +226,7 @@ static enum sb_code look_ahead(struct diff *diff, struct frame *frame, struct sb
 
 static int compare_names(const struct sb_entry *a, const struct sb_entry *b)
 {
-    size_t common = a->path_size < b->path_size ? a->path_size : b->path_size;
-    int order = memcmp(a->path, b->path, common);
-
-    if (order != 0)
-        return order;
-    return (a->path_size > b->path_size) - (a->path_size < b->path_size);
+    return sb_compare_bytes(a->path, a->path_size, b->path, b->path_size);
 }
 
 /*

@@ -76,18 +76,11 @@ static const char *text_of(sqlite3_stmt *row, int column)
 
 /* Values */
 
-static int compare_texts(const char *a, size_t a_size, const struct sb_buf *b)
-{
-    size_t common = a_size < b->size ? a_size : b->size;
-    int order = common ? memcmp(a, b->data, common) : 0;
-
-    return order ? order : (a_size > b->size) - (a_size < b->size);
-}
-
 static bool set_text(struct table *table, struct key *key, const char *text, size_t size,
                      int *order)
 {
-    *order = key->rank == RANK_TEXT ? compare_texts(text, size, &key->text) : 1;
+    *order =
+        key->rank == RANK_TEXT ? sb_compare_bytes(text, size, key->text.data, key->text.size) : 1;
     if (*order == 0)
         return true;
     key->rank = RANK_TEXT;

@@ -74,15 +74,6 @@ void sb_treestat_free(struct sb_treestat *tree)
     free(tree);
 }
 
-static int compare(const char *a, size_t a_size, const char *b, size_t b_size)
-{
-    size_t common = a_size < b_size ? a_size : b_size;
-    int order = common ? memcmp(a, b, common) : 0;
-    if (order != 0)
-        return order;
-    return a_size < b_size ? -1 : a_size > b_size;
-}
-
 /* rtrim(rtrim(path, replace(path, '/', '')), '/'), as SQLite computes `parent` */
 static size_t parent_size(const char *path, size_t size)
 {
@@ -175,7 +166,7 @@ static enum sb_code take_dir(struct sb_treestat *tree, const char *path, const s
 static bool is_due(const char *name, size_t size, const char *path, size_t path_size)
 {
     if (path_size <= size)
-        return compare(path, path_size, name, size) > 0;
+        return sb_compare_bytes(path, path_size, name, size) > 0;
     int order = memcmp(path, name, size);
     if (order != 0)
         return order > 0;
@@ -203,7 +194,7 @@ static enum sb_code advance(struct sb_treestat *tree, const char *path, size_t p
                             struct sb_error *err)
 {
     const char *last = tree->last.size ? tree->last.data : "";
-    if (tree->begun && compare(path, path_size, last, tree->last.size) < 0)
+    if (tree->begun && sb_compare_bytes(path, path_size, last, tree->last.size) < 0)
         return sb_fail(err, SB_DAMAGED, "rows are out of order: '%.*s' comes after '%.*s'",
                        (int)(path_size < 300 ? path_size : 300), path,
                        (int)(tree->last.size < 300 ? tree->last.size : 300), last);

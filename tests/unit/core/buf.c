@@ -141,6 +141,14 @@ static void an_array_grows_to_hold_its_next_element(void)
     free(numbers);
 }
 
+static void bytes_are_in_order_and_a_prefix_comes_first(void)
+{
+    CHECK(sb_compare_bytes("ab", 2, "ab", 2) == 0 && sb_compare_bytes(NULL, 0, "", 0) == 0);
+    CHECK(sb_compare_bytes("ab", 2, "abc", 3) < 0 && sb_compare_bytes("abc", 3, "ab", 2) > 0);
+    CHECK(sb_compare_bytes("b", 1, "abc", 3) > 0 && sb_compare_bytes("a\xff", 2, "aa", 2) > 0);
+    CHECK(sb_compare_bytes("a\0b", 3, "a\0c", 3) < 0 && sb_compare_bytes(NULL, 0, "a", 1) < 0);
+}
+
 int main(void)
 {
     RUN(starts_empty_and_can_be_released);
@@ -152,5 +160,6 @@ int main(void)
     RUN(errors_longer_than_their_room_are_cut);
     RUN(events_reach_their_sink);
     RUN(an_array_grows_to_hold_its_next_element);
+    RUN(bytes_are_in_order_and_a_prefix_comes_first);
     return check_end();
 }
