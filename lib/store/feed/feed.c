@@ -1,5 +1,6 @@
 #include "store/feed/feed.h"
 
+#include "core/interrupt.h"
 #include "store/feed/parts.h"
 #include "store/tar/raw.h"
 
@@ -149,6 +150,11 @@ enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, str
                    "%s: its %s data needs too much memory to be decompressed here; decompress it "
                    "with its own tool, and read that from standard input",
                    feed->name, word);
+}
+
+bool sb_feed_is_over(const struct sb_feed *feed)
+{
+    return atomic_load(&feed->watch->stop) || sb_interrupted();
 }
 
 bool sb_feed_filters(const struct sb_feed *feed)

@@ -172,8 +172,7 @@ enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_
 
     if (!feed)
         return sb_fail_memory(err);
-    feed->base =
-        (struct sb_feed){.ops = &ops, .name = from->name, .from = from, .watch = from->watch};
+    feed->base = sb_feed_on(&ops, from);
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         if (codes[i].kind == kind) {
             code = codes[i].code;

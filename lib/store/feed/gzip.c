@@ -1,5 +1,7 @@
 #include "store/feed/parts.h"
 
+#include "core/little_endian.h"
+
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -104,8 +106,7 @@ enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from, bool goes_
 
     if (!feed)
         return sb_fail_memory(err);
-    feed->base =
-        (struct sb_feed){.ops = &ops, .name = from->name, .from = from, .watch = from->watch};
+    feed->base = sb_feed_on(&ops, from);
     feed->any = goes_on;
     if (inflateInit2(&feed->stream, GZIP_ONLY) != Z_OK) {
         free(feed);
@@ -124,20 +125,15 @@ enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from, bool goes_
 #define HAS_EXTRA   0x04
 #define CONTENT_MAX ((uint32_t)64 << 10)
 
-static size_t read_16(const unsigned char *data)
-{
-    return data[0] | (size_t)data[1] << 8;
-}
-
 /* The size of the member, as its extra field says; 0: it does not. */
 static size_t member_size(const unsigned char *extra, size_t size)
 {
     size_t at = 0, length;
 
     for (; at + 4 <= size; at += 4 + length) {
-        length = read_16(extra + at + 2);
+        length = sb_get_u16(extra + at + 2);
         if (extra[at] == 'B' && extra[at + 1] == 'C' && length == 2 && at + 6 <= size)
-            return read_16(extra + at + 4) + 1;
+            return (size_t)sb_get_u16(extra + at + 4) + 1;
     }
     return 0;
 }
@@ -152,7 +148,7 @@ static enum sb_split split_gzip(const unsigned char *data, size_t size, struct s
         return SB_SPLIT_NONE;
     if (size < HEADER)
         return SB_SPLIT_MORE;
-    header = HEADER + read_16(data + HEADER - 2);
+    header = HEADER + sb_get_u16(data + HEADER - 2);
     if (size < header)
         return SB_SPLIT_MORE;
     whole = member_size(data + HEADER, header - HEADER);
@@ -160,7 +156,7 @@ static enum sb_split split_gzip(const unsigned char *data, size_t size, struct s
         return SB_SPLIT_NONE;
     if (size < whole)
         return SB_SPLIT_MORE;
-    content = (uint32_t)(read_16(data + whole - 4) | read_16(data + whole - 2) << 16);
+    content = sb_get_u32(data + whole - 4);
     if (content > CONTENT_MAX)
         return SB_SPLIT_NONE;
     *part = (struct sb_part){.size = whole, .content = content};

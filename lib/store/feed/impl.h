@@ -29,6 +29,15 @@ struct sb_feed {
     size_t held_used;
 };
 
+/* The beginning of a layer on top of this one. */
+static inline struct sb_feed sb_feed_on(const struct sb_feed_ops *ops, struct sb_feed *from)
+{
+    return (struct sb_feed){.ops = ops, .name = from->name, .from = from, .watch = from->watch};
+}
+
+/* Is nobody going to want what comes out? Then whoever waits ends with SB_INTERRUPT. */
+bool sb_feed_is_over(const struct sb_feed *feed);
+
 /* Each takes what it is given over, also on failure: nothing, but on SB_OK `from`. */
 enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
                            struct sb_feed_watch *watch, struct sb_error *err) SB_CHECKED;

@@ -33,7 +33,7 @@ static enum sb_code wait_for_bytes(struct input_feed *feed, unsigned *tries, str
     int ready = 0;
 
     while (ready == 0 || (ready < 0 && errno == EINTR && sb_may_try_again(tries))) {
-        if (atomic_load(&feed->base.watch->stop) || sb_interrupted())
+        if (sb_feed_is_over(&feed->base))
             return sb_fail_interrupt(err);
         ready = poll(&wanted, 1, WAIT_MS);
     }

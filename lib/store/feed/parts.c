@@ -364,11 +364,6 @@ static enum sb_code begin_stream(struct parts_feed *feed, struct sb_error *err)
     return feed->format->stream(&feed->stream, &feed->rest, feed->passed > 0, err);
 }
 
-static bool is_over(const struct parts_feed *feed)
-{
-    return atomic_load(&feed->base.watch->stop) || sb_interrupted();
-}
-
 /* The next unit, or NULL: no sound one follows. */
 static struct unit *wait_for_unit(struct parts_feed *feed)
 {
@@ -376,7 +371,7 @@ static struct unit *wait_for_unit(struct parts_feed *feed)
     struct timespec until;
 
     pthread_mutex_lock(&feed->lock);
-    while (!is_over(feed) &&
+    while (!sb_feed_is_over(&feed->base) &&
            (feed->passed == feed->queued ? !feed->ended : unit->state == UNIT_WAITS)) {
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += WAIT_MS * 1000000L;
@@ -406,7 +401,7 @@ static enum sb_code next_unit(struct parts_feed *feed, struct sb_error *err)
         feed->unit_used = 0;
         feed->unit = wait_for_unit(feed);
         if (!feed->unit)
-            return is_over(feed) ? sb_fail_interrupt(err) : begin_stream(feed, err);
+            return sb_feed_is_over(&feed->base) ? sb_fail_interrupt(err) : begin_stream(feed, err);
     }
     return SB_OK;
 }
@@ -464,8 +459,7 @@ enum sb_code sb_feed_parts(struct sb_feed **out, struct sb_feed *from,
         free(feed);
         return sb_fail_memory(err);
     }
-    feed->base =
-        (struct sb_feed){.ops = &ops, .name = from->name, .from = from, .watch = from->watch};
+    feed->base = sb_feed_on(&ops, from);
     feed->format = format;
     pthread_mutex_init(&feed->lock, NULL);
     pthread_cond_init(&feed->changed, NULL);

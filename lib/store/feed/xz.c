@@ -81,7 +81,7 @@ static enum sb_code decompress_some(struct xz_feed *feed, struct sb_error *err)
 {
     lzma_ret result;
 
-    if (atomic_load(&feed->base.watch->stop) || sb_interrupted())
+    if (sb_feed_is_over(&feed->base))
         return sb_fail_interrupt(err);
     result = lzma_code(&feed->stream, feed->in_end ? LZMA_FINISH : LZMA_RUN);
     if (result == LZMA_STREAM_END)
@@ -139,8 +139,7 @@ enum sb_code sb_feed_xz(struct sb_feed **out, struct sb_feed *from, unsigned thr
 
     if (!feed)
         return sb_fail_memory(err);
-    feed->base =
-        (struct sb_feed){.ops = &ops, .name = from->name, .from = from, .watch = from->watch};
+    feed->base = sb_feed_on(&ops, from);
     feed->looked = threads <= 1;
     if (begin(feed, threads) != LZMA_OK) {
         free(feed);

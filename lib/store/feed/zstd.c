@@ -108,8 +108,7 @@ enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from, struct sb_
 
     if (!feed)
         return sb_fail_memory(err);
-    feed->base =
-        (struct sb_feed){.ops = &ops, .name = from->name, .from = from, .watch = from->watch};
+    feed->base = sb_feed_on(&ops, from);
     feed->context = ZSTD_createDCtx();
     if (!feed->context) {
         free(feed);
