@@ -156,7 +156,7 @@ struct sb_query {
         offset_end; /* ... and before this; 0: all. Files that are moved meanwhile are not searched
                        for, so that it takes time proportional to the rows of the range */
     bool extents;   /* SB_BY_ADDRESS only: mode, owner and time are not looked at, nor set, nor a
-                       defect;   a quarter faster */
+                       defect; a quarter faster */
     bool steady;    /* SB_BY_ADDRESS only: SB_CHANGED as soon as the index changes. Otherwise files
                        that were moved meanwhile come last, unordered, so that each comes once; but a
                        file that was replaced by another of its name may come as both. */

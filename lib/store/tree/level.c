@@ -11,13 +11,14 @@ struct sb_tree_dir {
     int fd;
 };
 
-unsigned sb_tree_dirs_most(void)
+unsigned sb_tree_dirs_each(unsigned batches)
 {
     struct rlimit limit;
+    unsigned most = 16;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < 128)
-        return 16;
-    return limit.rlim_cur < 2048 ? (unsigned)limit.rlim_cur / 8 : 256;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= 128)
+        most = limit.rlim_cur < 2048 ? (unsigned)limit.rlim_cur / 8 : 256;
+    return batches < most ? most / batches : 1;
 }
 
 struct sb_tree_dir *sb_tree_dir_ref(struct sb_tree_dir *dir)

@@ -40,8 +40,8 @@ struct sb_tree_dir *sb_tree_dir_ref(struct sb_tree_dir *dir);
 void sb_tree_dir_unref(struct sb_tree_dir *dir); /* NULL is allowed */
 int sb_tree_dir_fd(const struct sb_tree_dir *dir);
 
-/* How many the items that are kept for later may keep open in all: an eighth of the descriptors. */
-unsigned sb_tree_dirs_most(void);
+/* How many each of these batches may keep open: all of them an eighth of the descriptors. */
+unsigned sb_tree_dirs_each(unsigned batches);
 
 enum sb_node {
     SB_NODE_FILE,

@@ -250,7 +250,7 @@ enum sb_code sb_look_ahead_new(struct sb_look_ahead **out, struct sb_pack_source
     ahead->items = items;
     ahead->dereference = dereference;
     ahead->count = wanted > 0 ? 2 * wanted + 2 : 1;
-    ahead->dirs_most = sb_tree_dirs_most() / ahead->count + 1;
+    ahead->dirs_most = sb_tree_dirs_each(ahead->count);
     ahead->batches = calloc(ahead->count, sizeof(*ahead->batches));
     ahead->threads = calloc(wanted + 1, sizeof(*ahead->threads));
     if (!ahead->batches || !ahead->threads) {

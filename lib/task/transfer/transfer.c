@@ -249,7 +249,7 @@ static enum sb_code run(struct sb_transfer_run *transfer, struct sb_error *err)
     enum sb_code code = batches ? SB_OK : sb_fail_memory(err);
 
     transfer->batch_items = FIRST_BATCH_ITEMS;
-    transfer->batch_dirs = sb_tree_dirs_most() / count + 1;
+    transfer->batch_dirs = sb_tree_dirs_each(count);
     for (unsigned i = 0; !code && transfer->source->loads && i < count; i++) {
         code = sb_loader_open(transfer->source, &batches[i].loader, err);
         if (!code)
