@@ -116,7 +116,7 @@ THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,core/context core/pipeline cor
 	convert.bats convert-wrap.bats convert-bags.bats ls-records.bats sync.bats verify-bags.bats))
 
 # What takes longest comes first, so that nothing is left that runs alone at the end.
-LONG_TESTS = $(addprefix tests/bats/,faults.bats pairs.bats build.bats readers.bats)
+LONG_TESTS = $(addprefix tests/bats/,feed-parts.bats faults.bats pairs.bats build.bats readers.bats)
 ALL_TESTS = $(LONG_TESTS) $(UNIT_TESTS) $(filter-out $(LONG_TESTS),$(wildcard tests/bats/*.bats))
 
 ifeq ($(SANITIZE),thread)

@@ -33,9 +33,9 @@ sb() {
     "$SHARDBOX" "$@"
 }
 
-# A sanitizer's runtime must come before any other library.
+# need_shim [SHIM]. A sanitizer's runtime must come before any other library.
 need_shim() {
-    [[ -e ${FAULT_SHIM:-} ]] || skip 'the shim of tests/faults is not built'
+    [[ -e ${1-${FAULT_SHIM:-}} ]] || skip 'the shim of tests/faults is not built'
     ! grep -qE '__(asan|tsan)_init' "$SHARDBOX" || skip 'not under a sanitizer'
 }
 

@@ -3,17 +3,14 @@
 #include "core/little_endian.h"
 #include "store/codec/codec.h"
 
-#include <bzlib.h>
 #include <stdlib.h>
 #include <zlib.h>
 #include <zstd.h>
 
-/* As bgzip: what does not become less still fits into 64 KiB. */
-#define GZIP_PART    0xff00
-#define GZIP_MEMBER  0x10000
-#define GZIP_HEADER  18
-#define GZIP_TRAILER 8
-#define STORED_MORE  5 /* bytes of deflate beside those that it stores */
+/* The 32 KiB that a part cannot refer to cost little of it, and readers need not hold much. */
+#define GZIP_PART   ((size_t)1 << 20)
+#define GZIP_FLUSH  32 /* of a part beside what deflate may need for its bytes: marks, and bits */
+#define GZIP_WINDOW (-MAX_WBITS)
 
 #define FRAME_HEADER 12
 #define FRAME_MAGIC  0x184d2a50
@@ -42,22 +39,13 @@ static size_t frame_size(int level)
     return level >= 9 ? size * 2 : size;
 }
 
-/* One block of it, unless there are bytes that repeat four times and no more. */
-static size_t block_size(int level)
-{
-    return (size_t)level * 100000 - 19;
-}
-
 size_t sb_part_size(enum sb_filter_kind kind, int level)
 {
-    level = level_of(kind, level);
     switch (kind) {
     case SB_FILTER_GZIP:
         return GZIP_PART;
     case SB_FILTER_ZSTD:
-        return frame_size(level);
-    case SB_FILTER_BZIP2:
-        return block_size(level);
+        return frame_size(level_of(kind, level));
     default:
         return 0;
     }
@@ -65,29 +53,25 @@ size_t sb_part_size(enum sb_filter_kind kind, int level)
 
 size_t sb_part_capacity(enum sb_filter_kind kind, int level)
 {
-    size_t size = sb_part_size(kind, level);
-
     switch (kind) {
     case SB_FILTER_GZIP:
-        return GZIP_MEMBER;
+        return compressBound(GZIP_PART) + GZIP_FLUSH;
     case SB_FILTER_ZSTD:
-        return FRAME_HEADER + ZSTD_compressBound(size);
-    case SB_FILTER_BZIP2:
-        return size + size / 100 + 600;
+        return FRAME_HEADER + ZSTD_compressBound(sb_part_size(kind, level));
     default:
         return 0;
     }
 }
 
-static enum sb_code begin(struct sb_part_codec *codec, struct sb_error *err)
+static enum sb_code begin_deflate(struct sb_part_codec *codec, struct sb_error *err)
 {
-    if (codec->kind == SB_FILTER_GZIP)
-        codec->ready = deflateInit2(&codec->z, codec->level, Z_DEFLATED, -MAX_WBITS,
-                                    MAX_MEM_LEVEL - 1, Z_DEFAULT_STRATEGY) == Z_OK;
-    if (codec->kind == SB_FILTER_GZIP && !codec->ready)
-        return sb_fail_memory(err);
-    if (codec->kind != SB_FILTER_ZSTD)
-        return SB_OK;
+    codec->ready = deflateInit2(&codec->z, codec->level, Z_DEFLATED, GZIP_WINDOW, MAX_MEM_LEVEL - 1,
+                                Z_DEFAULT_STRATEGY) == Z_OK;
+    return codec->ready ? SB_OK : sb_fail_memory(err);
+}
+
+static enum sb_code begin_frames(struct sb_part_codec *codec, struct sb_error *err)
+{
     codec->zc = ZSTD_createCCtx();
     if (!codec->zc ||
         ZSTD_isError(ZSTD_CCtx_setParameter(codec->zc, ZSTD_c_compressionLevel, codec->level)) ||
@@ -108,7 +92,7 @@ enum sb_code sb_part_codec_new(struct sb_part_codec **out, enum sb_filter_kind k
     codec->kind = kind;
     codec->level = level_of(kind, level);
     codec->capacity = sb_part_capacity(kind, level);
-    code = begin(codec, err);
+    code = kind == SB_FILTER_GZIP ? begin_deflate(codec, err) : begin_frames(codec, err);
     if (code)
         sb_part_codec_free(codec);
     else
@@ -126,81 +110,68 @@ void sb_part_codec_free(struct sb_part_codec *codec)
     free(codec);
 }
 
-static size_t store(const uint8_t *data, size_t size, uint8_t *out)
+/* The capacity is always enough. The second flush only writes its mark. */
+static void deflate_part(struct sb_part_codec *codec, struct sb_part_work *work)
 {
-    uint8_t *at = out;
-
-    *at++ = 1; /* the last block, stored */
-    at = sb_put_u16(at, (unsigned)size);
-    at = sb_put_u16(at, (unsigned)~size);
-    memcpy(at, data, size);
-    return STORED_MORE + size;
-}
-
-/* What would become more is stored, so that the member never has more than 64 KiB. */
-static size_t deflate_part(z_stream *z, const uint8_t *data, size_t size, uint8_t *out)
-{
-    size_t most = size + STORED_MORE;
+    z_stream *z = &codec->z;
 
     deflateReset(z);
-    z->next_in = (z_const Bytef *)data;
-    z->avail_in = (uInt)size;
-    z->next_out = out;
-    z->avail_out = (uInt)most;
-    if (deflate(z, Z_FINISH) == Z_STREAM_END)
-        return most - z->avail_out;
-    return store(data, size, out);
+    z->next_in = (z_const Bytef *)work->data;
+    z->avail_in = (uInt)work->size;
+    z->next_out = work->out;
+    z->avail_out = (uInt)codec->capacity;
+    deflate(z, Z_SYNC_FLUSH);
+    deflate(z, Z_FULL_FLUSH);
+    work->made = codec->capacity - z->avail_out;
+    work->sum = (uint32_t)crc32(0, work->data, (uInt)work->size);
 }
 
-static size_t make_member(struct sb_part_codec *codec, const uint8_t *data, size_t size,
-                          uint8_t *out)
+/* Only memory can fail. */
+static enum sb_code make_frame(struct sb_part_codec *codec, struct sb_part_work *work,
+                               struct sb_error *err)
 {
-    static const uint8_t header[] = {0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, 'B', 'C', 2, 0};
-    size_t deflated = deflate_part(&codec->z, data, size, out + GZIP_HEADER);
-    size_t made = GZIP_HEADER + deflated + GZIP_TRAILER;
-    uint8_t *trailer = out + GZIP_HEADER + deflated;
+    size_t header = work->alone ? 0 : FRAME_HEADER;
+    uint8_t *out = work->out;
+    size_t size =
+        ZSTD_compress2(codec->zc, out + header, codec->capacity - header, work->data, work->size);
 
-    memcpy(out, header, sizeof(header));
-    sb_put_u16(out + sizeof(header), (unsigned)(made - 1));
-    trailer = sb_put_u32(trailer, (uint32_t)crc32(0, data, (uInt)size));
-    sb_put_u32(trailer, (uint32_t)size);
-    return made;
-}
-
-static enum sb_code make_frame(struct sb_part_codec *codec, const void *data, size_t size,
-                               uint8_t *out, size_t *made, struct sb_error *err)
-{
-    size_t result =
-        ZSTD_compress2(codec->zc, out + FRAME_HEADER, codec->capacity - FRAME_HEADER, data, size);
-
-    if (ZSTD_isError(result))
+    if (ZSTD_isError(size))
         return sb_fail_memory(err);
+    work->made = header + size;
+    if (work->alone)
+        return SB_OK;
     out = sb_put_u32(out, FRAME_MAGIC);
     out = sb_put_u32(out, sizeof(uint32_t));
-    sb_put_u32(out, (uint32_t)result);
-    *made = FRAME_HEADER + result;
+    sb_put_u32(out, (uint32_t)size);
     return SB_OK;
 }
 
-static enum sb_code make_stream(struct sb_part_codec *codec, const void *data, size_t size,
-                                void *out, size_t *made, struct sb_error *err)
+enum sb_code sb_part_compress(struct sb_part_codec *codec, struct sb_part_work *work,
+                              struct sb_error *err)
 {
-    unsigned result = (unsigned)codec->capacity;
-
-    if (BZ2_bzBuffToBuffCompress(out, &result, (char *)data, (unsigned)size, codec->level, 0, 0))
-        return sb_fail_memory(err);
-    *made = result;
-    return SB_OK;
-}
-
-/* Only memory can fail: the capacity is always enough. */
-enum sb_code sb_part_compress(struct sb_part_codec *codec, const void *data, size_t size, void *out,
-                              size_t *made, struct sb_error *err)
-{
+    work->sum = 0;
     if (codec->kind == SB_FILTER_ZSTD)
-        return make_frame(codec, data, size, out, made, err);
-    if (codec->kind == SB_FILTER_BZIP2)
-        return make_stream(codec, data, size, out, made, err);
-    *made = make_member(codec, data, size, out);
+        return make_frame(codec, work, err);
+    deflate_part(codec, work);
     return SB_OK;
+}
+
+size_t sb_part_begin(enum sb_filter_kind kind, uint8_t out[SB_PART_EDGE])
+{
+    static const uint8_t header[SB_PART_EDGE] = {0x1f, 0x8b, Z_DEFLATED, [9] = 3}; /* Unix */
+
+    if (kind != SB_FILTER_GZIP)
+        return 0;
+    memcpy(out, header, sizeof(header));
+    return sizeof(header);
+}
+
+size_t sb_part_end(enum sb_filter_kind kind, uint32_t sum, uint64_t size, uint8_t out[SB_PART_EDGE])
+{
+    if (kind != SB_FILTER_GZIP)
+        return 0;
+    out = sb_put_u16(out, 3); /* a last block, empty */
+    out = sb_put_u32(out, sum);
+    sb_put_u32(out, (uint32_t)size);
+    return SB_PART_EDGE;
 }

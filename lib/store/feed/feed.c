@@ -157,6 +157,11 @@ bool sb_feed_is_over(const struct sb_feed *feed)
     return atomic_load(&feed->watch->stop) || sb_interrupted();
 }
 
+bool sb_feed_is_ready(struct sb_feed *feed, int milliseconds)
+{
+    return feed->held || !feed->ops->is_ready || feed->ops->is_ready(feed, milliseconds);
+}
+
 bool sb_feed_filters(const struct sb_feed *feed)
 {
     return feed->from != NULL;
@@ -210,7 +215,7 @@ static enum sb_code make_filter(struct sb_feed **feed, enum sb_filter_kind kind,
     if (threads > 1)
         return sb_feed_parts(feed, *feed, kind == SB_FILTER_GZIP ? &sb_gzip_parts : &sb_zstd_parts,
                              threads, err);
-    return kind == SB_FILTER_GZIP ? sb_feed_gzip(feed, *feed, false, err)
+    return kind == SB_FILTER_GZIP ? sb_feed_gzip(feed, *feed, NULL, err)
                                   : sb_feed_zstd(feed, *feed, err);
 }
 

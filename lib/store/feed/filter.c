@@ -166,7 +166,7 @@ static void free_filter(struct sb_feed *base)
 enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
                             struct sb_error *err)
 {
-    static const struct sb_feed_ops ops = {fill_filter, NULL, free_filter};
+    static const struct sb_feed_ops ops = {.fill = fill_filter, .free = free_filter};
     struct filter_feed *feed = calloc(1, sizeof(*feed));
     int code = ARCHIVE_FILTER_NONE;
 

@@ -3,9 +3,12 @@
 #include "core/little_endian.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 #define GZIP_ONLY (MAX_WBITS + 16)
+#define RAW       (-MAX_WBITS)
+#define TRAILER   8
 
 struct gzip_feed {
     struct sb_feed base;
@@ -13,6 +16,15 @@ struct gzip_feed {
     bool begun;  /* a member, that is not at its end yet */
     bool any;    /* one came to its end */
     bool at_end; /* of the last member */
+
+    /* A member whose beginning was decoded elsewhere: its trailer is compared here. */
+    bool raw;
+    uint32_t sum;  /* of what came out of it */
+    uint32_t size; /* the same, modulo 2^32 */
+    bool at_trailer;
+    size_t trailer_size;
+    unsigned char trailer[TRAILER];
+
     char buffer[SB_FEED_BUFFER];
 };
 
@@ -51,21 +63,65 @@ static enum sb_code begin_member(struct gzip_feed *feed, struct sb_error *err)
     return SB_OK;
 }
 
+static enum sb_code damaged(const struct gzip_feed *feed, const char *what, struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED, "%s: its gzip data is damaged: %s", feed->base.name,
+                   what ? what : "unknown error");
+}
+
+static int end_member(struct gzip_feed *feed)
+{
+    feed->begun = feed->raw = feed->at_trailer = false;
+    feed->any = true;
+    return inflateReset2(&feed->stream, GZIP_ONLY);
+}
+
+static enum sb_code take_trailer(struct gzip_feed *feed, struct sb_error *err)
+{
+    while (feed->stream.avail_in > 0 && feed->trailer_size < TRAILER) {
+        feed->trailer[feed->trailer_size++] = *feed->stream.next_in++;
+        feed->stream.avail_in--;
+    }
+    if (feed->trailer_size < TRAILER)
+        return SB_OK;
+    if (sb_get_u32(feed->trailer) != feed->sum)
+        return damaged(feed, "incorrect data check", err);
+    if (sb_get_u32(feed->trailer + 4) != feed->size)
+        return damaged(feed, "incorrect length check", err);
+    return end_member(feed) == Z_OK ? SB_OK : sb_fail_memory(err);
+}
+
 static enum sb_code inflate_some(struct gzip_feed *feed, struct sb_error *err)
 {
+    const Bytef *out = feed->stream.next_out;
     int result = inflate(&feed->stream, Z_NO_FLUSH);
 
+    if (feed->raw) {
+        uInt made = (uInt)(feed->stream.next_out - out);
+
+        feed->sum = (uint32_t)crc32(feed->sum, out, made);
+        feed->size += made;
+    }
     if (result == Z_STREAM_END) {
-        feed->begun = false;
-        feed->any = true;
-        result = inflateReset(&feed->stream);
+        feed->at_trailer = feed->raw;
+        result = feed->raw ? Z_OK : end_member(feed);
     }
     if (result == Z_OK || result == Z_BUF_ERROR)
         return SB_OK;
     if (result == Z_MEM_ERROR)
         return sb_fail_memory(err);
-    return sb_fail(err, SB_DAMAGED, "%s: its gzip data is damaged: %s", feed->base.name,
-                   feed->stream.msg ? feed->stream.msg : "unknown error");
+    return damaged(feed, feed->stream.msg, err);
+}
+
+static enum sb_code step(struct gzip_feed *feed, struct sb_error *err)
+{
+    enum sb_code code = take_input(feed, err);
+
+    if (!code && feed->at_trailer)
+        return take_trailer(feed, err);
+    if (!code && !feed->begun)
+        code = begin_member(feed, err);
+    return code ? code : inflate_some(feed, err);
 }
 
 static enum sb_code fill_gzip(struct sb_feed *base, void *data, size_t capacity, size_t *got,
@@ -77,13 +133,8 @@ static enum sb_code fill_gzip(struct sb_feed *base, void *data, size_t capacity,
 
     feed->stream.next_out = data;
     feed->stream.avail_out = wanted;
-    while (!code && feed->stream.avail_out > 0) {
-        code = take_input(feed, err);
-        if (!code && !feed->begun)
-            code = begin_member(feed, err);
-        if (!code)
-            code = inflate_some(feed, err);
-    }
+    while (!code && feed->stream.avail_out > 0)
+        code = step(feed, err);
     *got = wanted - feed->stream.avail_out;
     if (code == SB_END && *got > 0)
         return SB_OK;
@@ -98,18 +149,29 @@ static void free_gzip(struct sb_feed *base)
     free(feed);
 }
 
-enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from, bool goes_on,
-                          struct sb_error *err)
+static bool begin_inside(struct gzip_feed *feed, const struct sb_part_past *past)
 {
-    static const struct sb_feed_ops ops = {fill_gzip, NULL, free_gzip};
+    feed->begun = feed->raw = true;
+    feed->sum = past->sum;
+    feed->size = (uint32_t)past->size;
+    return inflateReset2(&feed->stream, RAW) == Z_OK &&
+           inflateSetDictionary(&feed->stream, (const Bytef *)past->window,
+                                (uInt)past->window_size) == Z_OK;
+}
+
+enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from,
+                          const struct sb_part_past *past, struct sb_error *err)
+{
+    static const struct sb_feed_ops ops = {.fill = fill_gzip, .free = free_gzip};
     struct gzip_feed *feed = calloc(1, sizeof(*feed));
 
     if (!feed)
         return sb_fail_memory(err);
     feed->base = sb_feed_on(&ops, from);
-    feed->any = goes_on;
-    if (inflateInit2(&feed->stream, GZIP_ONLY) != Z_OK) {
-        free(feed);
+    feed->any = past && past->any;
+    if (inflateInit2(&feed->stream, GZIP_ONLY) != Z_OK ||
+        (past && past->inside && !begin_inside(feed, past))) {
+        free_gzip(&feed->base);
         return sb_fail_memory(err);
     }
     *out = &feed->base;
@@ -121,7 +183,6 @@ enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from, bool goes_
  * the size less one (SAM/BAM format specification, section 4.1). None has more than 64 KiB.
  */
 #define HEADER      12 /* to the end of the length of the extra field */
-#define TRAILER     8
 #define HAS_EXTRA   0x04
 #define CONTENT_MAX ((uint32_t)64 << 10)
 
@@ -138,14 +199,11 @@ static size_t member_size(const unsigned char *extra, size_t size)
     return 0;
 }
 
-static enum sb_split split_gzip(const unsigned char *data, size_t size, struct sb_part *part)
+static enum sb_split split_member(const unsigned char *data, size_t size, struct sb_part *part)
 {
     size_t header, whole;
     uint32_t content;
 
-    if (data[0] != 0x1f || (size > 1 && data[1] != 0x8b) || (size > 2 && data[2] != Z_DEFLATED) ||
-        (size > 3 && !(data[3] & HAS_EXTRA)))
-        return SB_SPLIT_NONE;
     if (size < HEADER)
         return SB_SPLIT_MORE;
     header = HEADER + sb_get_u16(data + HEADER - 2);
@@ -161,6 +219,51 @@ static enum sb_split split_gzip(const unsigned char *data, size_t size, struct s
         return SB_SPLIT_NONE;
     *part = (struct sb_part){.size = whole, .content = content};
     return SB_SPLIT_PART;
+}
+
+/*
+ * Within a member, pigz -i marks with two empty blocks, where a byte begins, that what follows does
+ * not refer to what came before. Where data only looks so, inflating does not come to it, or what
+ * follows does refer to something: then the part is not sound. Of all that says nothing of itself,
+ * a part has at least as many bytes as keep it worth a thread, and at most as are worth a search.
+ */
+#define POINT_MARK    "\0\0\xff\xff\0\0\0\xff\xff"
+#define POINT_SIZE    (sizeof(POINT_MARK) - 1)
+#define POINT_MIN     ((size_t)2 << 10)
+#define POINT_MAX     ((size_t)1088 << 10)
+#define POINT_CONTENT ((size_t)4 << 20)
+
+static enum sb_split split_at_point(const unsigned char *data, size_t size, bool inside,
+                                    struct sb_part *part)
+{
+    const unsigned char *mark =
+        size > POINT_MIN ? memmem(data + POINT_MIN, size - POINT_MIN, POINT_MARK, POINT_SIZE)
+                         : NULL;
+
+    if (mark) {
+        *part = (struct sb_part){
+            .size = (size_t)(mark - data) + POINT_SIZE, .content = POINT_CONTENT, .inside = true};
+        return part->size <= POINT_MAX ? SB_SPLIT_PART : SB_SPLIT_NONE;
+    }
+    if (size >= POINT_MAX)
+        return SB_SPLIT_NONE;
+    return inside ? SB_SPLIT_MORE : SB_SPLIT_MAYBE;
+}
+
+static enum sb_split split_gzip(const unsigned char *data, size_t size, bool inside,
+                                struct sb_part *part)
+{
+    enum sb_split split = SB_SPLIT_NONE;
+
+    if (inside)
+        return split_at_point(data, size, inside, part);
+    if (data[0] != 0x1f || (size > 1 && data[1] != 0x8b) || (size > 2 && data[2] != Z_DEFLATED))
+        return SB_SPLIT_NONE;
+    if (size <= 3)
+        return SB_SPLIT_MORE;
+    if (data[3] & HAS_EXTRA)
+        split = split_member(data, size, part);
+    return split == SB_SPLIT_NONE ? split_at_point(data, size, inside, part) : split;
 }
 
 static void *new_decoder(void)
@@ -180,23 +283,70 @@ static void free_decoder(void *decoder)
     free(decoder);
 }
 
-static bool decode(void *decoder, const char *in, size_t in_size, char *out, size_t capacity,
-                   size_t *made)
+static bool inflate_members(z_stream *stream)
 {
-    z_stream *stream = decoder;
     int result = Z_STREAM_END;
 
-    stream->next_in = (z_const Bytef *)in;
-    stream->avail_in = (uInt)in_size;
-    stream->next_out = (Bytef *)out;
-    stream->avail_out = (uInt)capacity;
     while (result == Z_STREAM_END && stream->avail_in > 0) {
-        if (inflateReset(stream) != Z_OK)
+        if (inflateReset2(stream, GZIP_ONLY) != Z_OK)
             return false;
         result = inflate(stream, Z_FINISH);
     }
-    *made = capacity - stream->avail_out;
     return result == Z_STREAM_END;
+}
+
+#define AT_BLOCK   128 /* of data_type: between two blocks */
+#define LAST_BLOCK 64
+
+static bool inflate_to_point(z_stream *stream, bool from_inside)
+{
+    int result = inflateReset2(stream, from_inside ? RAW : GZIP_ONLY);
+
+    while (result == Z_OK && stream->avail_in > 0)
+        result = inflate(stream, Z_BLOCK);
+    return result == Z_OK && (stream->data_type & (AT_BLOCK | LAST_BLOCK)) == AT_BLOCK;
+}
+
+static bool decode(void *decoder, struct sb_part_run *run)
+{
+    z_stream *stream = decoder;
+    bool sound;
+
+    stream->next_in = (z_const Bytef *)run->in;
+    stream->avail_in = (uInt)run->in_size;
+    stream->next_out = (Bytef *)run->out;
+    stream->avail_out = (uInt)run->capacity;
+    sound = run->to_inside ? inflate_to_point(stream, run->from_inside) : inflate_members(stream);
+    run->made = run->capacity - stream->avail_out;
+    if (sound && run->to_inside)
+        run->sum = (uint32_t)crc32(0, (const Bytef *)run->out, (uInt)run->made);
+    return sound;
+}
+
+static void keep_window(struct sb_part_past *past, const char *data, size_t size)
+{
+    size_t fresh = size < SB_PAST_WINDOW ? size : SB_PAST_WINDOW;
+    size_t kept = SB_PAST_WINDOW - fresh;
+
+    if (kept > past->window_size)
+        kept = past->window_size;
+    memmove(past->window, past->window + past->window_size - kept, kept);
+    memcpy(past->window + kept, data + size - fresh, fresh);
+    past->window_size = kept + fresh;
+}
+
+static void pass(struct sb_part_past *past, const struct sb_part_run *run)
+{
+    past->inside = run->to_inside;
+    if (!run->from_inside) {
+        past->sum = 0;
+        past->size = past->window_size = 0;
+    }
+    if (!run->to_inside)
+        return;
+    past->sum = (uint32_t)crc32_combine(past->sum, run->sum, (z_off_t)run->made);
+    past->size += run->made;
+    keep_window(past, run->out, run->made);
 }
 
 const struct sb_parts_format sb_gzip_parts = {
@@ -204,5 +354,6 @@ const struct sb_parts_format sb_gzip_parts = {
     .new_decoder = new_decoder,
     .free_decoder = free_decoder,
     .decode = decode,
+    .pass = pass,
     .stream = sb_feed_gzip,
 };

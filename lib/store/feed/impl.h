@@ -11,8 +11,9 @@
 struct sb_feed_ops {
     enum sb_code (*fill)(struct sb_feed *feed, void *data, size_t capacity, size_t *got,
                          struct sb_error *err);
-    int64_t (*skip)(struct sb_feed *feed, int64_t size); /* may be NULL */
-    void (*free)(struct sb_feed *feed);                  /* not of what is below */
+    int64_t (*skip)(struct sb_feed *feed, int64_t size);      /* may be NULL */
+    bool (*is_ready)(struct sb_feed *feed, int milliseconds); /* the same: it always is */
+    void (*free)(struct sb_feed *feed);                       /* not of what is below */
 };
 
 /* What each layer begins with. */
@@ -38,12 +39,16 @@ static inline struct sb_feed sb_feed_on(const struct sb_feed_ops *ops, struct sb
 /* Is nobody going to want what comes out? Then whoever waits ends with SB_INTERRUPT. */
 bool sb_feed_is_over(const struct sb_feed *feed);
 
+/* Will filling it wait for no longer than that? */
+bool sb_feed_is_ready(struct sb_feed *feed, int milliseconds);
+
 /* Each takes what it is given over, also on failure: nothing, but on SB_OK `from`. */
 enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
                            struct sb_feed_watch *watch, struct sb_error *err) SB_CHECKED;
-/* goes_on: members came before. */
-enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from, bool goes_on,
-                          struct sb_error *err) SB_CHECKED;
+/* past: NULL where nothing came before. */
+struct sb_part_past;
+enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from,
+                          const struct sb_part_past *past, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from,
                           struct sb_error *err) SB_CHECKED;
 enum sb_code sb_feed_xz(struct sb_feed **out, struct sb_feed *from, unsigned threads,

@@ -118,6 +118,17 @@ static int64_t skip_input(struct sb_feed *base, int64_t size)
     return size;
 }
 
+static bool input_is_ready(struct sb_feed *base, int milliseconds)
+{
+    struct input_feed *feed = (struct input_feed *)base;
+    struct pollfd wanted = {.events = POLLIN};
+
+    if (!feed->input->pipe || feed->head_used < feed->input->head.size)
+        return true;
+    wanted.fd = feed->input->pipe->fd;
+    return poll(&wanted, 1, milliseconds) > 0;
+}
+
 static void free_input(struct sb_feed *base)
 {
     free(base);
@@ -126,7 +137,7 @@ static void free_input(struct sb_feed *base)
 enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
                            struct sb_feed_watch *watch, struct sb_error *err)
 {
-    static const struct sb_feed_ops ops = {fill_input, skip_input, free_input};
+    static const struct sb_feed_ops ops = {fill_input, skip_input, input_is_ready, free_input};
     struct input_feed *feed = calloc(1, sizeof(*feed));
 
     if (!feed)

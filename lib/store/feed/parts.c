@@ -12,6 +12,7 @@
 #define BUDGET      ((size_t)76 << 20) /* bytes, compressed and not, of all that is in flight */
 #define THREADS_MAX 64
 #define WAIT_MS     100 /* how soon a wait for a thread sees that it has to end */
+#define PATIENCE_MS 200 /* for what may have parts */
 
 enum unit_state { UNIT_WAITS, UNIT_SOUND, UNIT_UNSOUND };
 
@@ -19,10 +20,8 @@ enum unit_state { UNIT_WAITS, UNIT_SOUND, UNIT_UNSOUND };
 struct unit {
     enum unit_state state;
     char *in; /* kept until it is passed: the decoder of one thread may have to read it again */
-    size_t in_size;
-    char *out;
     size_t content; /* at most */
-    size_t made;
+    struct sb_part_run run;
 };
 
 struct parts_feed {
@@ -37,6 +36,9 @@ struct parts_feed {
     size_t at;            /* in raw: the end of the whole parts that a unit will be made of */
     size_t content;       /* of these */
     unsigned count;       /* of these, but for empty ones */
+    bool from_inside;     /* the first of these begins inside another's end */
+    bool inside;          /* what follows these */
+    int64_t patience;     /* when it ends, in milliseconds; 0: it has not begun */
     bool drained;         /* the last read gave less than it could have */
     enum sb_code in_code; /* why reading ended */
     struct sb_error in_err;
@@ -59,7 +61,8 @@ struct parts_feed {
     pthread_t reader;
     pthread_t workers[THREADS_MAX];
     unsigned worker_count;
-    struct unit *unit; /* bytes of this one come out */
+    struct sb_part_past past; /* of the units that were passed */
+    struct unit *unit;        /* bytes of this one come out */
     size_t unit_used;
     struct sb_feed rest;    /* below stream: from the first unit that was not passed on */
     size_t rest_used;       /* of that unit, or of raw */
@@ -68,7 +71,7 @@ struct parts_feed {
 
 static size_t weight(const struct unit *unit)
 {
-    return unit->in_size + unit->content;
+    return unit->run.in_size + unit->content;
 }
 
 /* Waits until that many more bytes, and one more unit, are within the limits. False: stop. */
@@ -126,8 +129,9 @@ static enum sb_split split_next(const struct parts_feed *feed, struct sb_part *p
     enum sb_split split = SB_SPLIT_MORE;
 
     if (left > 0)
-        split = feed->format->split((const unsigned char *)feed->raw + feed->at, left, part);
-    if (split == SB_SPLIT_MORE && left > SB_PART_MAX)
+        split = feed->format->split((const unsigned char *)feed->raw + feed->at, left, feed->inside,
+                                    part);
+    if ((split == SB_SPLIT_MORE || split == SB_SPLIT_MAYBE) && left > SB_PART_MAX)
         return SB_SPLIT_NONE;
     if (split == SB_SPLIT_PART && (part->content > SB_PART_MAX || part->size > SB_PART_MAX ||
                                    part->size + part->content > SB_PART_MAX))
@@ -136,25 +140,64 @@ static enum sb_split split_next(const struct parts_feed *feed, struct sb_part *p
 }
 
 /* Adds parts to the coming unit. SB_SPLIT_PART: it is large enough. */
-static enum sb_split gather(struct parts_feed *feed)
+static enum sb_split gather_more(struct parts_feed *feed)
 {
     while (feed->at + feed->content < UNIT) {
         struct sb_part part = {0};
         enum sb_split split = split_next(feed, &part);
 
-        if (split != SB_SPLIT_PART)
+        if (split != SB_SPLIT_PART || (part.inside && feed->at > 0))
             return split;
+        feed->from_inside = feed->inside;
+        feed->inside = part.inside;
         feed->at += part.size;
         feed->content += part.content;
         feed->count += part.content > 0;
+        feed->patience = 0;
+        if (part.inside)
+            return SB_SPLIT_PART;
     }
     return SB_SPLIT_PART;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Where there may be no parts, only what comes at once is waited for. */
+static bool is_coming(struct parts_feed *feed)
+{
+    int64_t now = now_ms();
+
+    if (feed->patience == 0)
+        feed->patience = now + PATIENCE_MS;
+    return sb_feed_is_ready(feed->base.from,
+                            now < feed->patience ? (int)(feed->patience - now) : 0);
+}
+
+static enum sb_split gather(struct parts_feed *feed)
+{
+    enum sb_split split = gather_more(feed);
+
+    if (split != SB_SPLIT_MAYBE)
+        return split;
+    return is_coming(feed) ? SB_SPLIT_MORE : SB_SPLIT_NONE;
 }
 
 /* Queues the gathered parts; what follows them in raw stays there. False: they stay, too. */
 static bool queue_unit(struct parts_feed *feed)
 {
-    struct unit unit = {.in = feed->raw, .in_size = feed->at, .content = feed->content};
+    struct unit unit = {.in = feed->raw,
+                        .content = feed->content,
+                        .run = {.in = feed->raw,
+                                .in_size = feed->at,
+                                .from_inside = feed->from_inside,
+                                .to_inside = feed->inside,
+                                .capacity = feed->content + 1}};
     size_t left = feed->raw_size - feed->at, capacity = 2 * SB_FEED_BUFFER;
     char *raw;
     bool go_on;
@@ -165,8 +208,8 @@ static bool queue_unit(struct parts_feed *feed)
     go_on = wait_for_capacity(feed, weight(&unit));
     pthread_mutex_unlock(&feed->lock);
     raw = go_on ? malloc(capacity) : NULL;
-    unit.out = raw ? malloc(unit.content + 1) : NULL; /* by one thread: malloc keeps less then */
-    if (!unit.out) {
+    unit.run.out = raw ? malloc(unit.run.capacity) : NULL; /* by one thread: malloc keeps less */
+    if (!unit.run.out) {
         free(raw);
         return false;
     }
@@ -181,7 +224,7 @@ static bool queue_unit(struct parts_feed *feed)
     }
     pthread_mutex_unlock(&feed->lock);
     if (!go_on) {
-        free(unit.out);
+        free(unit.run.out);
         free(raw);
         return false;
     }
@@ -230,12 +273,6 @@ static struct unit *take_unit(struct parts_feed *feed)
     return &feed->units[feed->taken++ % feed->unit_count];
 }
 
-static bool decode(const struct parts_feed *feed, void *decoder, struct unit *unit)
-{
-    return decoder && feed->format->decode(decoder, unit->in, unit->in_size, unit->out,
-                                           unit->content + 1, &unit->made);
-}
-
 static void *decode_units(void *context)
 {
     struct parts_feed *feed = context;
@@ -247,7 +284,7 @@ static void *decode_units(void *context)
         bool sound;
 
         pthread_mutex_unlock(&feed->lock);
-        sound = decode(feed, decoder, unit);
+        sound = decoder && feed->format->decode(decoder, &unit->run);
         pthread_mutex_lock(&feed->lock);
         unit->state = sound ? UNIT_SOUND : UNIT_UNSOUND;
         pthread_cond_broadcast(&feed->changed);
@@ -303,7 +340,7 @@ static bool has_parts(struct parts_feed *feed)
 static void release_unit(struct parts_feed *feed, struct unit *unit)
 {
     free(unit->in);
-    free(unit->out);
+    free(unit->run.out);
     pthread_mutex_lock(&feed->lock);
     feed->in_flight -= weight(unit);
     feed->passed++;
@@ -312,15 +349,23 @@ static void release_unit(struct parts_feed *feed, struct unit *unit)
     pthread_mutex_unlock(&feed->lock);
 }
 
+static void pass_unit(struct parts_feed *feed, struct unit *unit)
+{
+    feed->past.any = true;
+    if (feed->format->pass)
+        feed->format->pass(&feed->past, &unit->run);
+    release_unit(feed, unit);
+}
+
 static enum sb_code rest_of_units(struct parts_feed *feed, void *data, size_t capacity, size_t *got)
 {
     struct unit *unit = &feed->units[feed->passed % feed->unit_count];
-    size_t size = unit->in_size - feed->rest_used;
+    size_t size = unit->run.in_size - feed->rest_used;
 
     *got = size < capacity ? size : capacity;
     memcpy(data, unit->in + feed->rest_used, *got);
     feed->rest_used += *got;
-    if (feed->rest_used == unit->in_size) {
+    if (feed->rest_used == unit->run.in_size) {
         release_unit(feed, unit);
         feed->rest_used = 0;
     }
@@ -361,7 +406,7 @@ static enum sb_code begin_stream(struct parts_feed *feed, struct sb_error *err)
 
     join_workers(feed);
     feed->rest = (struct sb_feed){.ops = &ops, .name = feed->base.name, .watch = feed->base.watch};
-    return feed->format->stream(&feed->stream, &feed->rest, feed->passed > 0, err);
+    return feed->format->stream(&feed->stream, &feed->rest, &feed->past, err);
 }
 
 /* The next unit, or NULL: no sound one follows. */
@@ -395,9 +440,9 @@ static enum sb_code next_unit(struct parts_feed *feed, struct sb_error *err)
             return begin_stream(feed, err);
         }
     }
-    while (!feed->unit || feed->unit_used == feed->unit->made) {
+    while (!feed->unit || feed->unit_used == feed->unit->run.made) {
         if (feed->unit)
-            release_unit(feed, feed->unit);
+            pass_unit(feed, feed->unit);
         feed->unit_used = 0;
         feed->unit = wait_for_unit(feed);
         if (!feed->unit)
@@ -416,9 +461,9 @@ static enum sb_code fill_parts(struct sb_feed *base, void *data, size_t capacity
         return err->code;
     if (feed->stream)
         return sb_feed_fill(feed->stream, data, capacity, got, err);
-    size = feed->unit->made - feed->unit_used;
+    size = feed->unit->run.made - feed->unit_used;
     *got = size < capacity ? size : capacity;
-    memcpy(data, feed->unit->out + feed->unit_used, *got);
+    memcpy(data, feed->unit->run.out + feed->unit_used, *got);
     feed->unit_used += *got;
     return SB_OK;
 }
@@ -434,7 +479,7 @@ static void free_parts(struct sb_feed *base)
         feed->stream->ops->free(feed->stream);
     for (size_t i = 0; feed->units && i < feed->unit_count; i++) {
         free(feed->units[i].in);
-        free(feed->units[i].out);
+        free(feed->units[i].run.out);
     }
     free(feed->units);
     free(feed->raw);
@@ -447,7 +492,7 @@ enum sb_code sb_feed_parts(struct sb_feed **out, struct sb_feed *from,
                            const struct sb_parts_format *format, unsigned threads,
                            struct sb_error *err)
 {
-    static const struct sb_feed_ops ops = {fill_parts, NULL, free_parts};
+    static const struct sb_feed_ops ops = {.fill = fill_parts, .free = free_parts};
     struct parts_feed *feed = calloc(1, sizeof(*feed));
 
     if (!feed)

@@ -134,7 +134,7 @@ static lzma_ret begin(struct xz_feed *feed, unsigned threads)
 enum sb_code sb_feed_xz(struct sb_feed **out, struct sb_feed *from, unsigned threads,
                         struct sb_error *err)
 {
-    static const struct sb_feed_ops ops = {fill_xz, NULL, free_xz};
+    static const struct sb_feed_ops ops = {.fill = fill_xz, .free = free_xz};
     struct xz_feed *feed = calloc(1, sizeof(*feed));
 
     if (!feed)

@@ -103,7 +103,7 @@ static void free_zstd(struct sb_feed *base)
 
 enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from, struct sb_error *err)
 {
-    static const struct sb_feed_ops ops = {fill_zstd, NULL, free_zstd};
+    static const struct sb_feed_ops ops = {.fill = fill_zstd, .free = free_zstd};
     struct zstd_feed *feed = calloc(1, sizeof(*feed));
 
     if (!feed)
@@ -119,12 +119,14 @@ enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from, struct sb_
 }
 
 /* Of a frame that does not say what comes out of it, its blocks limit that. */
-static enum sb_split split_zstd(const unsigned char *data, size_t size, struct sb_part *part)
+static enum sb_split split_zstd(const unsigned char *data, size_t size, bool inside,
+                                struct sb_part *part)
 {
     ZSTD_frameHeader header;
     size_t result = ZSTD_getFrameHeader(&header, data, size);
     unsigned long long content;
 
+    (void)inside;
     if (ZSTD_isError(result))
         return SB_SPLIT_NONE;
     if (result > 0)
@@ -158,17 +160,16 @@ static void free_decoder(void *decoder)
     ZSTD_freeDCtx(decoder);
 }
 
-static bool decode(void *decoder, const char *in, size_t in_size, char *out, size_t capacity,
-                   size_t *made)
+static bool decode(void *decoder, struct sb_part_run *run)
 {
-    *made = ZSTD_decompressDCtx(decoder, out, capacity, in, in_size);
-    return !ZSTD_isError(*made);
+    run->made = ZSTD_decompressDCtx(decoder, run->out, run->capacity, run->in, run->in_size);
+    return !ZSTD_isError(run->made);
 }
 
-static enum sb_code stream(struct sb_feed **out, struct sb_feed *from, bool goes_on,
-                           struct sb_error *err)
+static enum sb_code stream(struct sb_feed **out, struct sb_feed *from,
+                           const struct sb_part_past *past, struct sb_error *err)
 {
-    (void)goes_on;
+    (void)past;
     return sb_feed_zstd(out, from, err);
 }
 

@@ -7,30 +7,33 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
-/* Small parts are compressed so many bytes at a time. */
-#define TOGETHER ((size_t)1 << 20)
-
-/* A group of parts: what they are made of, then what they became. */
-struct group {
+/* What a part is made of, then what it became. */
+struct part {
     char *data;
     size_t size;
+    size_t made_of; /* bytes, whose sum is: */
+    uint32_t sum;
+    bool alone;
 };
 
 struct worker {
     struct sb_part_codec *codec;
-    char *out; /* what a group becomes; little of it is touched if that is little */
+    char *out; /* what a part becomes; little of it is touched if that is little */
     bool busy;
 };
 
 struct sb_parts {
     struct sb_parts_options options;
     size_t part_size;
-    unsigned at_once; /* parts of a group */
-    struct group *groups;
-    unsigned group_count;
+    struct part *ring;
+    unsigned count;
     struct worker *workers;
-    bool any; /* a part came out */
+    bool any;     /* a part was filled */
+    bool begun;   /* something came out */
+    uint32_t sum; /* of all bytes whose parts came out */
+    uint64_t size;
     sb_take_bytes *take;
     void *context;
     pthread_mutex_t mutex; /* which workers are busy */
@@ -55,132 +58,140 @@ static void return_worker(struct sb_parts *parts, struct worker *worker)
     pthread_mutex_unlock(&parts->mutex);
 }
 
-static enum sb_code compress_parts(struct sb_parts *parts, struct worker *worker,
-                                   const struct group *group, size_t *made, struct sb_error *err)
-{
-    enum sb_code code = SB_OK;
-    size_t at = 0;
-
-    *made = 0;
-    do {
-        size_t left = group->size - at;
-        size_t size = left < parts->part_size ? left : parts->part_size;
-        size_t part;
-
-        code = sb_heed_interrupt(err);
-        if (code == SB_OK)
-            code = sb_part_compress(worker->codec, group->data + at, size, worker->out + *made,
-                                    &part, err);
-        if (code)
-            return code;
-        *made += part;
-        at += size;
-    } while (at < group->size);
-    return SB_OK;
-}
-
-static enum sb_code compress_group(void *context, void *slot, struct sb_pipeline *turns,
-                                   struct sb_error *err)
+static enum sb_code compress_part(void *context, void *slot, struct sb_pipeline *turns,
+                                  struct sb_error *err)
 {
     struct sb_parts *parts = context;
+    struct part *part = slot;
     struct worker *worker = borrow_worker(parts);
-    struct group *group = slot;
-    size_t made;
-    enum sb_code code = compress_parts(parts, worker, group, &made, err);
+    struct sb_part_work work = {
+        .data = part->data, .size = part->size, .alone = part->alone, .out = worker->out};
+    enum sb_code code = sb_heed_interrupt(err);
 
     (void)turns;
+    if (code == SB_OK)
+        code = sb_part_compress(worker->codec, &work, err);
     if (code == SB_OK) {
-        memcpy(group->data, worker->out, made);
-        group->size = made;
+        memcpy(part->data, work.out, work.made);
+        part->made_of = part->size;
+        part->size = work.made;
+        part->sum = work.sum;
     }
     return_worker(parts, worker);
     return code;
 }
 
-static enum sb_code pass_on(void *context, void *slot, struct sb_error *err)
+static enum sb_code pass_on(struct sb_parts *parts, const void *data, size_t size,
+                            struct sb_error *err)
 {
-    struct sb_parts *parts = context;
-    struct group *group = slot;
-    size_t size = group->size;
+    uint8_t beginning[SB_PART_EDGE];
+    size_t first = parts->begun ? 0 : sb_part_begin(parts->options.kind, beginning);
+    enum sb_code code = SB_OK;
 
-    group->size = 0;
-    parts->any = true;
-    return parts->options.each(parts->options.context, group->data, size, err);
+    parts->begun = true;
+    if (first > 0)
+        code = parts->options.each(parts->options.context, beginning, first, err);
+    if (code == SB_OK && size > 0)
+        code = parts->options.each(parts->options.context, data, size, err);
+    return code;
 }
 
-static enum sb_code fill_group(void *context, void *slot, struct sb_error *err)
+static enum sb_code pass_part(void *context, void *slot, struct sb_error *err)
 {
     struct sb_parts *parts = context;
-    struct group *group = slot;
-    enum sb_code code = parts->take(parts->context, group->data, parts->part_size * parts->at_once,
-                                    &group->size, err);
+    struct part *part = slot;
+    size_t size = part->size;
+
+    parts->sum = (uint32_t)crc32_combine(parts->sum, part->sum, (z_off_t)part->made_of);
+    parts->size += part->made_of;
+    part->size = 0;
+    return pass_on(parts, part->data, size, err);
+}
+
+/* The stream has no other part than this one if it is the first and not full. */
+static void is_filled(struct sb_parts *parts, struct part *part)
+{
+    part->alone = !parts->any && part->size < parts->part_size;
+    parts->any = true;
+}
+
+static enum sb_code fill_part(void *context, void *slot, struct sb_error *err)
+{
+    struct sb_parts *parts = context;
+    struct part *part = slot;
+    enum sb_code code = parts->take(parts->context, part->data, parts->part_size, &part->size, err);
 
     if (code)
         return code;
-    return group->size > 0 ? SB_OK : SB_END;
+    if (part->size == 0)
+        return SB_END;
+    is_filled(parts, part);
+    return SB_OK;
 }
 
 enum sb_code sb_parts_run(struct sb_parts *parts, sb_take_bytes *take, void *context,
                           struct sb_error *err)
 {
-    static const struct sb_pipeline_ops ops = {fill_group, compress_group, pass_on, NULL};
+    static const struct sb_pipeline_ops ops = {fill_part, compress_part, pass_part, NULL};
 
     parts->take = take;
     parts->context = context;
-    return sb_pipeline_run(&ops, parts, parts->groups, sizeof(*parts->groups), parts->group_count,
+    return sb_pipeline_run(&ops, parts, parts->ring, sizeof(*parts->ring), parts->count,
                            parts->options.threads, err);
 }
 
-/* The first group, by the calling thread. */
+/* The first part, by the calling thread. */
 static enum sb_code compress_here(struct sb_parts *parts, struct sb_error *err)
 {
-    enum sb_code code = compress_group(parts, parts->groups, NULL, err);
+    enum sb_code code;
 
-    return code ? code : pass_on(parts, parts->groups, err);
+    is_filled(parts, parts->ring);
+    code = compress_part(parts, parts->ring, NULL, err);
+    return code ? code : pass_part(parts, parts->ring, err);
 }
 
 enum sb_code sb_parts_write(struct sb_parts *parts, const void *data, size_t size,
                             struct sb_error *err)
 {
-    size_t capacity = parts->part_size * parts->at_once;
-    struct group *group = parts->groups;
+    struct part *part = parts->ring;
     const char *from = data;
     enum sb_code code = SB_OK;
 
     while (code == SB_OK && size > 0) {
-        size_t space = capacity - group->size;
-        size_t part = size < space ? size : space;
+        size_t space = parts->part_size - part->size;
+        size_t some = size < space ? size : space;
 
-        memcpy(group->data + group->size, from, part);
-        group->size += part;
-        from += part;
-        size -= part;
-        if (group->size == capacity)
+        memcpy(part->data + part->size, from, some);
+        part->size += some;
+        from += some;
+        size -= some;
+        if (part->size == parts->part_size)
             code = compress_here(parts, err);
     }
     return code;
 }
 
-/* An empty part ends what bgzip writes, and is all that there is of an empty stream. */
+/* An empty stream has one part, which is empty. */
 enum sb_code sb_parts_finish(struct sb_parts *parts, struct sb_error *err)
 {
+    uint8_t end[SB_PART_EDGE];
     enum sb_code code = SB_OK;
 
-    if (parts->groups[0].size > 0)
+    if (parts->ring->size > 0 || !parts->any)
         code = compress_here(parts, err);
-    if (code == SB_OK && (parts->options.kind == SB_FILTER_GZIP || !parts->any))
-        code = compress_here(parts, err);
-    return code;
+    if (code)
+        return code;
+    return pass_on(parts, end, sb_part_end(parts->options.kind, parts->sum, parts->size, end), err);
 }
 
-static enum sb_code make_groups(struct sb_parts *parts, size_t capacity, struct sb_error *err)
+static enum sb_code make_ring(struct sb_parts *parts, size_t capacity, struct sb_error *err)
 {
-    parts->groups = calloc(parts->group_count, sizeof(*parts->groups));
-    if (!parts->groups)
+    parts->ring = calloc(parts->count, sizeof(*parts->ring));
+    if (!parts->ring)
         return sb_fail_memory(err);
-    for (unsigned i = 0; i < parts->group_count; i++) {
-        parts->groups[i].data = malloc(capacity);
-        if (!parts->groups[i].data)
+    for (unsigned i = 0; i < parts->count; i++) {
+        parts->ring[i].data = malloc(capacity);
+        if (!parts->ring[i].data)
             return sb_fail_memory(err);
     }
     return SB_OK;
@@ -217,10 +228,9 @@ enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *
     pthread_mutex_init(&parts->mutex, NULL);
     parts->options = *options;
     parts->part_size = sb_part_size(options->kind, options->level);
-    parts->at_once = parts->part_size < TOGETHER ? (unsigned)(TOGETHER / parts->part_size) : 1;
-    parts->group_count = options->threads > 1 ? options->threads + 1 : 1;
-    capacity = sb_part_capacity(options->kind, options->level) * parts->at_once;
-    code = make_groups(parts, capacity, err);
+    parts->count = options->threads > 1 ? options->threads + 1 : 1;
+    capacity = sb_part_capacity(options->kind, options->level);
+    code = make_ring(parts, capacity, err);
     if (code == SB_OK)
         code = make_workers(parts, capacity, err);
     if (code)
@@ -234,14 +244,14 @@ void sb_parts_free(struct sb_parts *parts)
 {
     if (!parts)
         return;
-    for (unsigned i = 0; parts->groups && i < parts->group_count; i++)
-        free(parts->groups[i].data);
+    for (unsigned i = 0; parts->ring && i < parts->count; i++)
+        free(parts->ring[i].data);
     for (unsigned i = 0; parts->workers && i < parts->options.threads; i++) {
         sb_part_codec_free(parts->workers[i].codec);
         free(parts->workers[i].out);
     }
     pthread_mutex_destroy(&parts->mutex);
-    free(parts->groups);
+    free(parts->ring);
     free(parts->workers);
     free(parts);
 }

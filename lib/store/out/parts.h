@@ -3,7 +3,7 @@
  * in give the same bytes out, whatever the number of threads and the sizes in which they come.
  *
  * The bytes either come when they are wanted (run), or are written; then the caller does the work.
- * Memory: a buffer for each thread, and one, of 4 MiB for zstd at its usual level, else of 1 MiB;
+ * Memory: a part for each thread, and one, of 4 MiB for zstd at its usual level, 1 MiB for gzip;
  * what each thread's becomes; and what the codecs take.
  */
 #ifndef SB_STORE_OUT_PARTS_H
