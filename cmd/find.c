@@ -146,6 +146,7 @@ static const struct option options[] = {
     OPTION_BWLIMIT,
     OPTION_FROM,
     OPTION_ICONV,
+    OPTION_MEMLIMIT,
     OPTIONS_BAG(struct find_settings, opening.bag),
     OPTION_END,
 };

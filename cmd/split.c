@@ -177,6 +177,7 @@ static const struct option options[] = {
     OPTION_MORE("Input"),
     OPTION_FROM,
     OPTION_ICONV,
+    OPTION_MEMLIMIT,
     OPTION_END,
 };
 

@@ -12,39 +12,39 @@ _shardbox_table() {
         first=archive others=file
         ;;
     unpack)
-        options='--include= --exclude= --strip-components= --decompress --decompress-all --no-check -C --directory= --existing= -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --report= -j --threads= --bwlimit= --max-size= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--include= --exclude= --strip-components= --decompress --decompress-all --no-check -C --directory= --existing= -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --report= -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --no-checksum --wait --compress= --level= --method= --sparse --checkpoint= --resume --samples --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --memlimit= --no-checksum --wait --compress= --level= --method= --sparse --checkpoint= --resume --samples --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     sync)
-        options='--delete --max-delete= -f --force -c --checksum --size-only --include= --exclude= -L --dereference -x --one-file-system -n --dry-run -i --itemize-changes --json -j --threads= --bwlimit= --detect-renamed --shard-size= --seal --wait -p --preserve --no-same-owner --numeric-owner --sync --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--delete --max-delete= -f --force -c --checksum --size-only --include= --exclude= -L --dereference -x --one-file-system -n --dry-run -i --itemize-changes --json -j --threads= --bwlimit= --detect-renamed --shard-size= --seal --wait -p --preserve --no-same-owner --numeric-owner --sync --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     diff)
-        options='-C --directory= --prefix= --ignore= --owner -r --recursive -q --brief -Q --quick --json --csv -j --threads= --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-C --directory= --prefix= --ignore= --owner -r --recursive -q --brief -Q --quick --json --csv -j --threads= --bwlimit= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --range= --order= --part= --frame= --decompress --npy --raw --decompress-all --batch --samples --array= --sample= --shuffle --seed= --find --replace --forever --keys= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= --from= --iconv= --max-size= --no-check -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-T --files-from= -0 --null --range= --order= --part= --frame= --decompress --npy --raw --decompress-all --batch --samples --array= --sample= --shuffle --seed= --find --replace --forever --keys= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= --from= --iconv= --memlimit= --max-size= --no-check -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     ls)
-        options='-R --recursive -d --directory --tree -L --max-depth= --records= --samples --array= --shards --rsync-list --count -l --long -F --classify -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json --csv -a --all -A --almost-all --at= -0 --null -p --slash -n --numeric-uid-gid -U --unsorted --full-time --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='-R --recursive -d --directory --tree -L --max-depth= --records= --samples --array= --shards --rsync-list --count -l --long -F --classify -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json --csv -a --all -A --almost-all --at= -0 --null -p --slash -n --numeric-uid-gid -U --unsorted --full-time --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= --memlimit= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     find)
-        options='--type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= -T --files-from= --missing -0 --null --sort= --printf= --json --csv --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress -not -a -and -o -or -true -false -name -iname -path -ipath -wholename -iwholename -type -size -empty -newer -newermm -newermt -mtime -mmin -perm -uid -gid -user -group -prune -quit -print -print0 -printf -maxdepth -mindepth'
+        options='--type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= -T --files-from= --missing -0 --null --sort= --printf= --json --csv --bwlimit= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress -not -a -and -o -or -true -false -name -iname -path -ipath -wholename -iwholename -type -size -empty -newer -newermm -newermt -mtime -mmin -perm -uid -gid -user -group -prune -quit -print -print0 -printf -maxdepth -mindepth'
         first=archive others=path
         ;;
     du)
-        options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --array= -c --total -h --human-readable --sort= --json --csv --export= -j --threads= --bwlimit= -x --one-file-system -0 --null --apparent-size -b --bytes -k --kib -m --mib --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --array= -c --total -h --human-readable --sort= --json --csv --export= -j --threads= --bwlimit= -x --one-file-system -0 --null --apparent-size -b --bytes -k --kib -m --mib --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     verify)
-        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair-from= --repair-prefix= -n --dry-run --wait -j --threads= --bwlimit= --max-size= --from= --iconv= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair-from= --repair-prefix= -n --dry-run --wait -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     rm)
@@ -60,11 +60,11 @@ _shardbox_table() {
         first=archive others=none
         ;;
     split)
-        options='--parts= --size= --count= --ratio= --by-list= --by-dir --rest= --samples --shard-size= -o --output= --to= --symlink -f --force --existing= -n --dry-run --json --seed= -0 --null --wait --absolute --follow --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= -j --threads= --bwlimit= --from= --iconv= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--parts= --size= --count= --ratio= --by-list= --by-dir --rest= --samples --shard-size= -o --output= --to= --symlink -f --force --existing= -n --dry-run --json --seed= -0 --null --wait --absolute --follow --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= -j --threads= --bwlimit= --from= --iconv= --memlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     merge)
-        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --iconv= -n --dry-run --strict --report= --wait -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --iconv= --memlimit= -n --dry-run --strict --report= --wait -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     merge-symlink)
@@ -115,6 +115,7 @@ _shardbox_value() {
     unpack:--max-size) wanted='any' ;;
     unpack:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     unpack:--iconv) wanted='any' ;;
+    unpack:--memlimit) wanted='any' ;;
     unpack:--compression) wanted='words:auto none zstd' ;;
     unpack:--dictionary) wanted='file' ;;
     unpack:--limits) wanted='words:auto tail separate' ;;
@@ -133,6 +134,7 @@ _shardbox_value() {
     convert:--part) wanted='none' ;;
     convert:--bwlimit) wanted='any' ;;
     convert:--iconv) wanted='any' ;;
+    convert:--memlimit) wanted='any' ;;
     convert:--wait=) wanted='any' ;;
     convert:--compress) wanted='words:gz bz2 xz zst' ;;
     convert:--level) wanted='any' ;;
@@ -169,6 +171,7 @@ _shardbox_value() {
     sync:--wait=) wanted='any' ;;
     sync:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     sync:--iconv) wanted='any' ;;
+    sync:--memlimit) wanted='any' ;;
     sync:--compression) wanted='words:auto none zstd' ;;
     sync:--dictionary) wanted='file' ;;
     sync:--limits) wanted='words:auto tail separate' ;;
@@ -180,6 +183,7 @@ _shardbox_value() {
     diff:--bwlimit) wanted='any' ;;
     diff:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     diff:--iconv) wanted='any' ;;
+    diff:--memlimit) wanted='any' ;;
     diff:--compression) wanted='words:auto none zstd' ;;
     diff:--dictionary) wanted='file' ;;
     diff:--limits) wanted='words:auto tail separate' ;;
@@ -202,6 +206,7 @@ _shardbox_value() {
     cat:--bwlimit) wanted='any' ;;
     cat:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     cat:--iconv) wanted='any' ;;
+    cat:--memlimit) wanted='any' ;;
     cat:--max-size) wanted='any' ;;
     ls:--max-depth | ls:-L) wanted='any' ;;
     ls:--records) wanted='none' ;;
@@ -218,6 +223,7 @@ _shardbox_value() {
     ls:--layout) wanted='words:concatenated interleaved' ;;
     ls:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     ls:--iconv) wanted='any' ;;
+    ls:--memlimit) wanted='any' ;;
     ls:--threads | ls:-j) wanted='any' ;;
     ls:--bwlimit) wanted='any' ;;
     find:--type) wanted='any' ;;
@@ -234,6 +240,7 @@ _shardbox_value() {
     find:--bwlimit) wanted='any' ;;
     find:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     find:--iconv) wanted='any' ;;
+    find:--memlimit) wanted='any' ;;
     find:--compression) wanted='words:auto none zstd' ;;
     find:--dictionary) wanted='file' ;;
     find:--limits) wanted='words:auto tail separate' ;;
@@ -246,6 +253,7 @@ _shardbox_value() {
     du:--bwlimit) wanted='any' ;;
     du:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     du:--iconv) wanted='any' ;;
+    du:--memlimit) wanted='any' ;;
     du:--compression) wanted='words:auto none zstd' ;;
     du:--dictionary) wanted='file' ;;
     du:--limits) wanted='words:auto tail separate' ;;
@@ -266,6 +274,7 @@ _shardbox_value() {
     verify:--max-size) wanted='any' ;;
     verify:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     verify:--iconv) wanted='any' ;;
+    verify:--memlimit) wanted='any' ;;
     verify:--compression) wanted='words:auto none zstd' ;;
     verify:--dictionary) wanted='file' ;;
     verify:--limits) wanted='words:auto tail separate' ;;
@@ -313,6 +322,7 @@ _shardbox_value() {
     split:--bwlimit) wanted='any' ;;
     split:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     split:--iconv) wanted='any' ;;
+    split:--memlimit) wanted='any' ;;
     merge:--output | merge:-o) wanted='file' ;;
     merge:--prefix) wanted='any' ;;
     merge:--duplicates) wanted='words:error first last' ;;
@@ -320,6 +330,7 @@ _shardbox_value() {
     merge:--include) wanted='any' ;;
     merge:--exclude) wanted='any' ;;
     merge:--iconv) wanted='any' ;;
+    merge:--memlimit) wanted='any' ;;
     merge:--report) wanted='file' ;;
     merge:--wait=) wanted='any' ;;
     merge:--threads | merge:-j) wanted='any' ;;

@@ -67,23 +67,23 @@ function __shardbox_takes_value
     switch "$argv[1]:$argv[2]"
         case pack:-C pack:--directory pack:-T pack:--files-from pack:--include pack:--exclude pack:--prefix pack:-X pack:--exclude-from pack:--strip-components pack:--iconv pack:--stdin-name pack:-o pack:--output pack:--duplicates pack:--shard-size pack:--order pack:--compress pack:--level pack:--checkpoint pack:-j pack:--threads pack:--part pack:--bwlimit pack:--report
             return 0
-        case unpack:--include unpack:--exclude unpack:--strip-components unpack:-C unpack:--directory unpack:--existing unpack:--report unpack:-j unpack:--threads unpack:--bwlimit unpack:--max-size unpack:--from unpack:--iconv unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout
+        case unpack:--include unpack:--exclude unpack:--strip-components unpack:-C unpack:--directory unpack:--existing unpack:--report unpack:-j unpack:--threads unpack:--bwlimit unpack:--max-size unpack:--from unpack:--iconv unpack:--memlimit unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout
             return 0
-        case convert:--from convert:--to convert:-o convert:--output convert:--existing convert:--duplicates convert:--shard-size convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:-j convert:--threads convert:--part convert:--bwlimit convert:--iconv convert:--compress convert:--level convert:--method convert:--checkpoint convert:--max-size convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--frame convert:--name-format convert:--keys convert:--count convert:--train-dictionary convert:--array convert:--dtype convert:--segment-size convert:--key-prefix convert:--sequence convert:--report
+        case convert:--from convert:--to convert:-o convert:--output convert:--existing convert:--duplicates convert:--shard-size convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:-j convert:--threads convert:--part convert:--bwlimit convert:--iconv convert:--memlimit convert:--compress convert:--level convert:--method convert:--checkpoint convert:--max-size convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--frame convert:--name-format convert:--keys convert:--count convert:--train-dictionary convert:--array convert:--dtype convert:--segment-size convert:--key-prefix convert:--sequence convert:--report
             return 0
-        case sync:--max-delete sync:--include sync:--exclude sync:-j sync:--threads sync:--bwlimit sync:--shard-size sync:--from sync:--iconv sync:--compression sync:--dictionary sync:--limits sync:--layout
+        case sync:--max-delete sync:--include sync:--exclude sync:-j sync:--threads sync:--bwlimit sync:--shard-size sync:--from sync:--iconv sync:--memlimit sync:--compression sync:--dictionary sync:--limits sync:--layout
             return 0
-        case diff:-C diff:--directory diff:--prefix diff:--ignore diff:-j diff:--threads diff:--bwlimit diff:--from diff:--iconv diff:--compression diff:--dictionary diff:--limits diff:--layout
+        case diff:-C diff:--directory diff:--prefix diff:--ignore diff:-j diff:--threads diff:--bwlimit diff:--from diff:--iconv diff:--memlimit diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
-        case cat:-T cat:--files-from cat:--range cat:--order cat:--part cat:--frame cat:--array cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout cat:-j cat:--threads cat:--bwlimit cat:--from cat:--iconv cat:--max-size
+        case cat:-T cat:--files-from cat:--range cat:--order cat:--part cat:--frame cat:--array cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout cat:-j cat:--threads cat:--bwlimit cat:--from cat:--iconv cat:--memlimit cat:--max-size
             return 0
-        case ls:-L ls:--max-depth ls:--records ls:--array ls:--sort ls:--at ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:--from ls:--iconv ls:-j ls:--threads ls:--bwlimit
+        case ls:-L ls:--max-depth ls:--records ls:--array ls:--sort ls:--at ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:--from ls:--iconv ls:--memlimit ls:-j ls:--threads ls:--bwlimit
             return 0
-        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:-T find:--files-from find:--sort find:--printf find:--bwlimit find:--from find:--iconv find:--compression find:--dictionary find:--limits find:--layout
+        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:-T find:--files-from find:--sort find:--printf find:--bwlimit find:--from find:--iconv find:--memlimit find:--compression find:--dictionary find:--limits find:--layout
             return 0
-        case du:-d du:--max-depth du:--array du:--sort du:--export du:-j du:--threads du:--bwlimit du:--from du:--iconv du:--compression du:--dictionary du:--limits du:--layout
+        case du:-d du:--max-depth du:--array du:--sort du:--export du:-j du:--threads du:--bwlimit du:--from du:--iconv du:--memlimit du:--compression du:--dictionary du:--limits du:--layout
             return 0
-        case verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--report verify:--prom verify:--repair-from verify:--repair-prefix verify:-j verify:--threads verify:--bwlimit verify:--max-size verify:--from verify:--iconv verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
+        case verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--report verify:--prom verify:--repair-from verify:--repair-prefix verify:-j verify:--threads verify:--bwlimit verify:--max-size verify:--from verify:--iconv verify:--memlimit verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude
             return 0
@@ -91,9 +91,9 @@ function __shardbox_takes_value
             return 0
         case defrag:--max-time defrag:--keep-through defrag:--shards defrag:--bwlimit
             return 0
-        case split:--parts split:--size split:--count split:--ratio split:--by-list split:--rest split:--shard-size split:-o split:--output split:--to split:--existing split:--seed split:--level split:--records split:-T split:--files-from split:--compression split:--dictionary split:--limits split:--layout split:--from-compression split:--from-dictionary split:--from-limits split:--from-layout split:-j split:--threads split:--bwlimit split:--from split:--iconv
+        case split:--parts split:--size split:--count split:--ratio split:--by-list split:--rest split:--shard-size split:-o split:--output split:--to split:--existing split:--seed split:--level split:--records split:-T split:--files-from split:--compression split:--dictionary split:--limits split:--layout split:--from-compression split:--from-dictionary split:--from-limits split:--from-layout split:-j split:--threads split:--bwlimit split:--from split:--iconv split:--memlimit
             return 0
-        case merge:-o merge:--output merge:--prefix merge:--duplicates merge:--shard-size merge:--include merge:--exclude merge:--iconv merge:--report merge:-j merge:--threads merge:--bwlimit
+        case merge:-o merge:--output merge:--prefix merge:--duplicates merge:--shard-size merge:--include merge:--exclude merge:--iconv merge:--memlimit merge:--report merge:-j merge:--threads merge:--bwlimit
             return 0
         case merge-symlink:-o merge-symlink:--output merge-symlink:--prefix merge-symlink:--duplicates
             return 0
@@ -235,6 +235,7 @@ complete -c shardbox -n '__shardbox_is unpack' -l bwlimit -x -d 'read, and write
 complete -c shardbox -n '__shardbox_is unpack' -l max-size -x -d 'give up when more than SIZE bytes come out'
 complete -c shardbox -n '__shardbox_is unpack' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is unpack' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is unpack' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is unpack' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is unpack' -l dictionary -r -F -d 'the zstd dictionary of the records'
 complete -c shardbox -n '__shardbox_is unpack' -l limits -x -a 'auto tail separate' -d 'where the limits are (default: seen)'
@@ -263,6 +264,7 @@ complete -c shardbox -n '__shardbox_is convert' -s j -l threads -x -d 'threads t
 complete -c shardbox -n '__shardbox_is convert' -l part -x -d 'part I of N, from 1, into an output of its own, or \'auto\''
 complete -c shardbox -n '__shardbox_is convert' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is convert' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is convert' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is convert' -l no-checksum -d 'with --wrap, --from=extents: compute no CRC32C'
 complete -c shardbox -n '__shardbox_is convert' -l wait -x -d 'while another process writes it, wait (TIME: 90s, 5m)'
 complete -c shardbox -n '__shardbox_is convert' -l compress -x -a 'gz bz2 xz zst' -d 'store each file compressed, its suffix added'
@@ -335,6 +337,7 @@ complete -c shardbox -n '__shardbox_is sync' -l numeric-owner -d 'set owners by 
 complete -c shardbox -n '__shardbox_is sync' -l sync -d 'have everything on disk before the end'
 complete -c shardbox -n '__shardbox_is sync' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is sync' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is sync' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is sync' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is sync' -l dictionary -r -F -d 'the zstd dictionary of the records'
 complete -c shardbox -n '__shardbox_is sync' -l limits -x -a 'auto tail separate' -d 'where the limits are (default: seen)'
@@ -359,6 +362,7 @@ complete -c shardbox -n '__shardbox_is diff' -s j -l threads -x -d 'threads that
 complete -c shardbox -n '__shardbox_is diff' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is diff' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is diff' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is diff' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is diff' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is diff' -l dictionary -r -F -d 'the zstd dictionary of the records'
 complete -c shardbox -n '__shardbox_is diff' -l limits -x -a 'auto tail separate' -d 'where the limits are (default: seen)'
@@ -398,6 +402,7 @@ complete -c shardbox -n '__shardbox_is cat' -s j -l threads -x -d 'threads that 
 complete -c shardbox -n '__shardbox_is cat' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is cat' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is cat' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is cat' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is cat' -l max-size -x -d 'give up when more than SIZE bytes come out'
 complete -c shardbox -n '__shardbox_is cat' -l no-check -d 'do not check the bytes\' CRC32C'
 complete -c shardbox -n '__shardbox_is cat' -s q -l quiet -d 'give no warnings'
@@ -445,6 +450,7 @@ complete -c shardbox -n '__shardbox_is ls' -l limits -x -a 'auto tail separate' 
 complete -c shardbox -n '__shardbox_is ls' -l layout -x -a 'concatenated interleaved' -d 'how records lie in several shards'
 complete -c shardbox -n '__shardbox_is ls' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is ls' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is ls' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is ls' -s j -l threads -x -d 'threads that read a bag (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is ls' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is ls' -s q -l quiet -d 'give no warnings'
@@ -472,6 +478,7 @@ complete -c shardbox -n '__shardbox_is find' -l csv -d 'the same as CSV, below a
 complete -c shardbox -n '__shardbox_is find' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is find' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is find' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is find' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is find' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is find' -l dictionary -r -F -d 'the zstd dictionary of the records'
 complete -c shardbox -n '__shardbox_is find' -l limits -x -a 'auto tail separate' -d 'where the limits are (default: seen)'
@@ -506,6 +513,7 @@ complete -c shardbox -n '__shardbox_is du' -s k -l kib -d 'sizes in units of 1,0
 complete -c shardbox -n '__shardbox_is du' -s m -l mib -d 'sizes in units of 1,048,576 bytes'
 complete -c shardbox -n '__shardbox_is du' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is du' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is du' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is du' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is du' -l dictionary -r -F -d 'the zstd dictionary of the records'
 complete -c shardbox -n '__shardbox_is du' -l limits -x -a 'auto tail separate' -d 'where the limits are (default: seen)'
@@ -538,6 +546,7 @@ complete -c shardbox -n '__shardbox_is verify' -l bwlimit -x -d 'read, and write
 complete -c shardbox -n '__shardbox_is verify' -l max-size -x -d 'give up when more than SIZE bytes come out'
 complete -c shardbox -n '__shardbox_is verify' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is verify' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is verify' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is verify' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is verify' -l dictionary -r -F -d 'the zstd dictionary of the records'
 complete -c shardbox -n '__shardbox_is verify' -l limits -x -a 'auto tail separate' -d 'where the limits are (default: seen)'
@@ -640,6 +649,7 @@ complete -c shardbox -n '__shardbox_is split' -s j -l threads -x -d 'threads to 
 complete -c shardbox -n '__shardbox_is split' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is split' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is split' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is split' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is split' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is split' -s v -l verbose -d 'say more about what is done'
 complete -c shardbox -n '__shardbox_is split' -s h -l help -d 'show this help; --help-all shows every option'
@@ -657,6 +667,7 @@ complete -c shardbox -n '__shardbox_is merge' -l shard-size -x -d 'begin a new s
 complete -c shardbox -n '__shardbox_is merge' -l include -x -d 'take what matches; the first match decides'
 complete -c shardbox -n '__shardbox_is merge' -l exclude -x -d 'leave out what matches'
 complete -c shardbox -n '__shardbox_is merge' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is merge' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is merge' -s n -l dry-run -d 'print what would change, a line each; change nothing'
 complete -c shardbox -n '__shardbox_is merge' -l strict -d 'make nothing if anything would be lost or left out'
 complete -c shardbox -n '__shardbox_is merge' -l report -r -F -d 'list in FILE what was lost or left out, as JSON'

@@ -4,6 +4,7 @@
 #include "ui/output.h"
 
 #include "core/context.h"
+#include "core/number.h"
 #include "store/cache/cache.h"
 #include "store/catalog.h"
 #include "store/charset.h"
@@ -14,6 +15,8 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define MEMLIMIT_MIN ((int64_t)1 << 20)
 
 #define TARGET_MAX 65536 /* bytes */
 
@@ -44,6 +47,19 @@ bool parse_iconv(void *settings, const char *value)
     }
     sb_charset_free(charset);
     sb_context_now->charset = value;
+    return true;
+}
+
+bool parse_memlimit(void *settings, const char *value)
+{
+    int64_t size;
+
+    (void)settings;
+    if (!sb_parse_size(value, &size) || size < MEMLIMIT_MIN) {
+        message_usage("--memlimit: '%s' is no size of at least 1M, such as 500M or 4G", value);
+        return false;
+    }
+    sb_context_now->decoder_memory = size;
     return true;
 }
 

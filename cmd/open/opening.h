@@ -44,6 +44,14 @@ bool parse_from(void *settings, const char *value);
 /* Sets the charset of core/context.h. settings is not used. */
 bool parse_iconv(void *settings, const char *value);
 
+/* Of every command that reads compressed tars. */
+#define OPTION_MEMLIMIT                                                                            \
+    OPTION_CALL(0, "memlimit", "SIZE", parse_memlimit,                                             \
+                "memory that decompressing xz and zstd may take", OPERAND_ANY)
+
+/* Sets decoder_memory of core/context.h. settings is not used. */
+bool parse_memlimit(void *settings, const char *value);
+
 /* The field is called max_size; 0: any number. */
 #define OPTION_MAX_SIZE(s)                                                                         \
     OPTION_SIZE(0, "max-size", s, max_size, "SIZE", "give up when more than SIZE bytes come out")

@@ -1,6 +1,7 @@
 /*
  * What one use of the library shares among its threads: cancellation, limits on reading and
- * writing, the directory of temporary files, the umask of new files, the charset of names.
+ * writing, the directory of temporary files, the umask of new files, the charset of names, the
+ * memory of decompressors.
  *
  * A thread enters a context; threads that the library starts in it (thread.h) inherit it. Two uses
  * in one process thus have separate limits and cancellations. Outside any context nothing is
@@ -29,6 +30,8 @@ struct sb_context {
     const char *temporary; /* the directory of temporary files; NULL: beside the output */
     const char *charset; /* of names in zips, tars and cpios that do not declare theirs: a name for
                             store/charset.h; NULL: the default of each format */
+    int64_t decoder_memory; /* bytes that xz, and the window of zstd, may take of a whole container;
+                               0: what is usual there */
     struct sb_throttle throttle; /* see sb_throttle_set */
 
     /* Seconds to wait for a file that another process writes; 0: not at all, -1: as long as it

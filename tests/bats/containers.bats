@@ -503,7 +503,7 @@ sub/file -rwxr-xr-x '
     for container in size window; do
         run_fail 2 sb ls $container.tar.zst
         run_fail 2 sb convert $container.tar.zst a.barecat
-        stderr_has 'needs too much memory to be decompressed here'
+        stderr_has 'its zstd data needs more than 128 MiB of memory to be decompressed; allow more with --memlimit'
     done
     [[ $(echo a.*) == 'a.*' ]]
 }

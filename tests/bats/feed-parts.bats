@@ -258,7 +258,7 @@ sys.stdout.buffer.write(b"\x1f\x8b\x08\0\0\0\0\0\0\3" + b"\0\0\0\xff\xff" * 1000
     # a window of 2^31 bytes
     { frames 700000 <t.tar && printf '\x28\xb5\x2f\xfd\0\xa8\1\0\0'; } >window.tar.zst
     same_with_threads window.tar.zst
-    stderr_has 'needs too much memory to be decompressed here'
+    stderr_has 'its zstd data needs more than 128 MiB of memory to be decompressed; allow more with --memlimit'
     # more than a part may have, between others
     head -c 45000000 /dev/zero >zeros
     tar -cf large.tar tree/lines* zeros tree/noise*
@@ -279,6 +279,31 @@ sys.stdout.buffer.write(b"\x1f\x8b\x08\0\0\0\0\0\0\3" + b"\0\0\0\xff\xff" * 1000
             cmp out first || fail "$file: -j$threads ends elsewhere"
         done
     done
+}
+
+@test "--memlimit is what xz and the windows of zstd may take" {
+    make_tar
+    xz -9 -T1 -kc t.tar >large.tar.xz # a dictionary of 64 MiB
+    xz -T2 -1 --block-size=500KiB -kc t.tar >blocks.tar.xz
+    head -c 70000000 /dev/zero | cat t.tar - | zstd -q -1 --long=27 -c >large.tar.zstd
+    for threads in 1 2 8; do
+        for format in xz zstd; do
+            run_ok sb cat "-j$threads" --memlimit=200M "large.tar.$format" tree/lines7
+            run_fail 2 sb cat "-j$threads" --memlimit=30M "large.tar.$format" tree/lines7
+            stderr_has "large.tar.$format: its $format data needs more than 30 MiB of memory to be decompressed; allow more with --memlimit"
+        done
+        run_ok sb cat "-j$threads" --memlimit=30M blocks.tar.xz tree/lines7
+        run_fail 2 sb cat "-j$threads" --memlimit=1M blocks.tar.xz tree/lines7
+        stderr_has 'blocks.tar.xz: its xz data needs more than 1 MiB of memory'
+    done
+    for wrong in 0 1000K -5 much; do
+        run_fail 2 sb ls "--memlimit=$wrong" blocks.tar.xz
+        stderr_has "--memlimit: '$wrong' is no size of at least 1M, such as 500M or 4G"
+    done
+    # a window of 2^31 bytes, of which nothing is used
+    printf '\x28\xb5\x2f\xfd\0\xa8\1\0\0' >window.tar.zst
+    run_fail 2 sb ls --memlimit=4G window.tar.zst
+    stderr_lacks memlimit
 }
 
 @test "records in a compressed stream are read by threads" {

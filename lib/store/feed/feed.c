@@ -144,12 +144,13 @@ int64_t sb_feed_skip(struct sb_feed *feed, int64_t size)
     return feed->ops->skip && feed->held_used == feed->held_size ? feed->ops->skip(feed, size) : 0;
 }
 
-enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, struct sb_error *err)
+enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, uint64_t allowed,
+                               struct sb_error *err)
 {
     return sb_fail(err, SB_LIMIT,
-                   "%s: its %s data needs too much memory to be decompressed here; decompress it "
-                   "with its own tool, and read that from standard input",
-                   feed->name, word);
+                   "%s: its %s data needs more than %lld MiB of memory to be decompressed; allow "
+                   "more with --memlimit, or read it from its own tool through standard input",
+                   feed->name, word, (long long)(allowed >> 20));
 }
 
 bool sb_feed_is_over(const struct sb_feed *feed)

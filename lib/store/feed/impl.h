@@ -56,8 +56,9 @@ enum sb_code sb_feed_xz(struct sb_feed **out, struct sb_feed *from, unsigned thr
 enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
                             struct sb_error *err) SB_CHECKED;
 
-/* SB_LIMIT: its data, compressed by `word`, needs too much memory. */
-enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, struct sb_error *err);
+/* SB_LIMIT: its data, compressed by `word`, needs more memory than is allowed. */
+enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, uint64_t allowed,
+                               struct sb_error *err);
 
 /* Reads to the end, and notes in the watch whether there was anything but zeros, in data too. */
 enum sb_code sb_feed_drain(struct sb_feed *feed, const char *data, size_t size, char *buffer,

@@ -1,14 +1,16 @@
 #include "store/feed/impl.h"
 
+#include "core/context.h"
 #include "core/interrupt.h"
 
 #include <lzma.h>
 #include <stdlib.h>
 
-#define MEMORY_MAX ((uint64_t)1 << 30) /* as libarchive has it: a dictionary of all but a GiB */
+/* Where nothing else is said: as libarchive has it, for a dictionary of all but a GiB; */
+#define MEMORY_USUAL ((uint64_t)1 << 30)
 
-/* Of blocks that several threads decompress, with what these need; else one thread does it. */
-#define MEMORY_MAX_THREADS ((uint64_t)96 << 20)
+/* and for blocks that several threads decompress, with what these need; else one thread does it. */
+#define MEMORY_USUAL_THREADS ((uint64_t)96 << 20)
 
 #define THREADS_MAX 64
 #define WAIT_MS     100 /* how soon a wait for a thread sees that it has to end */
@@ -21,6 +23,7 @@
 struct xz_feed {
     struct sb_feed base;
     lzma_stream stream;
+    uint64_t memory;   /* at most */
     bool looked;       /* at the first block, or need not */
     bool in_end;       /* no more comes from below */
     enum sb_code code; /* what comes after all that came out, and stays */
@@ -36,7 +39,7 @@ static enum sb_code refuse(struct xz_feed *feed, lzma_ret result, struct sb_erro
     case LZMA_MEM_ERROR:
         return sb_fail_memory(err);
     case LZMA_MEMLIMIT_ERROR:
-        return sb_feed_too_large(&feed->base, "xz", err);
+        return sb_feed_too_large(&feed->base, "xz", feed->memory, err);
     case LZMA_FORMAT_ERROR:
         text = "Lzma library error: format not recognized";
         break;
@@ -118,17 +121,19 @@ static void free_xz(struct sb_feed *base)
 
 static lzma_ret begin(struct xz_feed *feed, unsigned threads)
 {
+    uint64_t given = (uint64_t)sb_context_now->decoder_memory;
     lzma_mt options = {
         .flags = LZMA_CONCATENATED,
         .threads = threads < THREADS_MAX ? threads : THREADS_MAX,
         .timeout = WAIT_MS,
-        .memlimit_threading = MEMORY_MAX_THREADS,
-        .memlimit_stop = MEMORY_MAX,
+        .memlimit_threading = given ? given : MEMORY_USUAL_THREADS,
+        .memlimit_stop = given ? given : MEMORY_USUAL,
     };
 
+    feed->memory = options.memlimit_stop;
     feed->stream = (lzma_stream)LZMA_STREAM_INIT;
     return threads > 1 ? lzma_stream_decoder_mt(&feed->stream, &options)
-                       : lzma_stream_decoder(&feed->stream, MEMORY_MAX, LZMA_CONCATENATED);
+                       : lzma_stream_decoder(&feed->stream, feed->memory, LZMA_CONCATENATED);
 }
 
 enum sb_code sb_feed_xz(struct sb_feed **out, struct sb_feed *from, unsigned threads,

@@ -1,5 +1,7 @@
 #include "store/feed/parts.h"
 
+#include "core/context.h"
+
 #include <stdlib.h>
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
@@ -11,8 +13,9 @@
 struct zstd_feed {
     struct sb_feed base;
     ZSTD_DCtx *context;
-    size_t hint;    /* how many bytes the decoder wants next; 0: a frame begins */
-    bool unwritten; /* the decoder may hold bytes that had no place */
+    uint64_t memory; /* of a window, at most */
+    size_t hint;     /* how many bytes the decoder wants next; 0: a frame begins */
+    bool unwritten;  /* the decoder may hold bytes that had no place */
     size_t used;
     size_t size;
     enum sb_code code; /* what comes after all that came out, and stays */
@@ -25,7 +28,7 @@ static enum sb_code refuse(struct zstd_feed *feed, size_t result, struct sb_erro
     if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
         return sb_fail_memory(err);
     if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
-        return sb_feed_too_large(&feed->base, "zstd", err);
+        return sb_feed_too_large(&feed->base, "zstd", feed->memory, err);
     return sb_fail(err, SB_DAMAGED,
                    "%s: its zstd data is damaged or cut short: Zstd decompression failed: %s",
                    feed->base.name, ZSTD_getErrorName(result));
@@ -101,6 +104,17 @@ static void free_zstd(struct sb_feed *base)
     free(feed);
 }
 
+/* The largest window that fits into so much memory. */
+static int window_log(uint64_t memory)
+{
+    const ZSTD_bounds bounds = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
+    int log = bounds.lowerBound;
+
+    while (log < bounds.upperBound && memory >> (log + 1) > 0)
+        log++;
+    return log;
+}
+
 enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from, struct sb_error *err)
 {
     static const struct sb_feed_ops ops = {.fill = fill_zstd, .free = free_zstd};
@@ -110,8 +124,12 @@ enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from, struct sb_
         return sb_fail_memory(err);
     feed->base = sb_feed_on(&ops, from);
     feed->context = ZSTD_createDCtx();
-    if (!feed->context) {
-        free(feed);
+    feed->memory = WINDOW_MAX;
+    if (sb_context_now->decoder_memory > 0)
+        feed->memory = (uint64_t)sb_context_now->decoder_memory;
+    if (!feed->context || ZSTD_isError(ZSTD_DCtx_setParameter(feed->context, ZSTD_d_windowLogMax,
+                                                              window_log(feed->memory)))) {
+        free_zstd(&feed->base);
         return sb_fail_memory(err);
     }
     *out = &feed->base;
