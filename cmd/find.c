@@ -143,6 +143,7 @@ static const struct option options[] = {
     OPTION_JSON(struct find_settings, "an object a line, with all that is known"),
     OPTION_CSV(struct find_settings),
     OPTION_MORE("Input"),
+    OPTION_THREADS(struct find_settings, "threads that look up the names of -T"),
     OPTION_BWLIMIT,
     OPTION_FROM,
     OPTION_ICONV,

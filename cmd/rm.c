@@ -20,6 +20,7 @@ struct settings {
     struct sb_filter *filter;
     bool dry_run;
     bool force;
+    int64_t threads;
 };
 
 static const struct option options[] = {
@@ -33,6 +34,7 @@ static const struct option options[] = {
     OPTION_FORCE(struct settings, "a missing name is no error"),
     OPTION_WAIT,
     OPTION_DRY_RUN(struct settings, dry_run),
+    OPTION_THREADS(struct settings, "threads that look up the names of -T"),
     OPTION_END,
 };
 
@@ -76,6 +78,7 @@ static int remove_names(struct settings *settings, const char *archive, char *co
         .recursive = settings->recursive,
         .empty = settings->empty,
         .force = settings->force,
+        .threads = (unsigned)settings->threads,
         .dry_run = settings->dry_run,
         .notify = &message_notify,
         .removed = settings->dry_run || message_is_verbose() ? print_removed : NULL,

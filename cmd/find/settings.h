@@ -20,6 +20,7 @@ struct find_settings {
     int sort;
     const char *files_from;
     bool missing;
+    int64_t threads;
     struct printf_format *format;
     int json; /* enum json_form */
 };

@@ -37,6 +37,7 @@ enum sb_statement {
     SB_ADDRESS_ODD,    /* shard or offset is not an integer, row number > ?1 */
     SB_ADDRESS_ROWS,   /* every file, row number > ?1, in order of row number */
     SB_ADDRESS_SORTED, /* from the temporary table that replaces a missing index, > ?1 */
+    SB_FILE_BESIDE,    /* is there a file of the same directory, as row ?1 has it, from it on? */
     SB_STATEMENT_COUNT,
 };
 

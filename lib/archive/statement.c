@@ -121,6 +121,11 @@ static char *statement_text(const struct sb_archive *archive, enum sb_statement 
     case SB_DIR_ENDS:
     case SB_DIR_ODD:
         return path_statement_text(archive, which, true);
+    case SB_FILE_BESIDE:
+        return sqlite3_mprintf(
+            "SELECT 1 FROM main.files INDEXED BY idx_files_parent WHERE rowid >= ?1"
+            " AND parent = (SELECT parent FROM main.files WHERE rowid = ?1)"
+            " LIMIT 1");
     case SB_BEGIN:
         return sqlite3_mprintf("BEGIN");
     case SB_COMMIT:

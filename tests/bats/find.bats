@@ -711,3 +711,28 @@ dir/file.bin|sub/dir/file.bin|2|sub/dir|file.bin|f\nfile|sub/file|1|sub|file|f\n
     run_fail 1 sb find a.barecat -5
     stderr_has "-5: no such file or directory in the archive"
 }
+
+# A list of 300 of 2000 names, mixed, one of them twice, and one that is missing.
+make_list() {
+    mkdir -p many/{a,b,c}
+    for i in {1..600}; do
+        echo "$i" | tee "many/a/$i" "many/b/$i" >"many/c/$i"
+    done
+    sb pack many.barecat -C many .
+    (cd many && find . -type f -printf '%P\n' | LC_ALL=C sort | awk 'NR % 6 == 1' |
+        shuf --random-source=<(yes)) >list
+    sed -i -e '20i missing' -e "\$a $(head -n 1 list)" list
+}
+
+@test "on a slow file system -T answers the same with any number of threads" {
+    need_slow
+    make_list
+    grep -v missing list >there
+    for threads in 1 2 8; do
+        run_fail 1 slow_sb find -T list --printf='%p %s\n' "-j$threads" many.barecat
+        stderr_is "shardbox find: missing: no such file or directory in the archive"
+        output_is "$(sb find -T there --printf='%p %s\n' many.barecat)"
+        run_ok slow_sb find -T list --missing "-j$threads" many.barecat
+        output_is missing
+    done
+}

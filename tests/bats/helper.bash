@@ -7,6 +7,8 @@
 #   output_has / stderr_has TEXT, output_lacks / stderr_lacks TEXT
 #
 #   need_shim                   skips the test where $FAULT_SHIM cannot be preloaded
+#   slow_sb ARGS...              the program, where each call on files of this directory takes 0.3 ms;
+#                               need_slow skips the test where that cannot be
 #
 # run_ok and run_fail leave $status, $output, $stderr, $lines and $stderr_lines, as bats' `run
 # --separate-stderr` does. A death by signal, a sanitizer's report or a timeout is never a pass.
@@ -37,6 +39,15 @@ sb() {
 need_shim() {
     [[ -e ${1-${FAULT_SHIM:-}} ]] || skip 'the shim of tests/faults is not built'
     ! grep -qE '__(asan|tsan)_init' "$SHARDBOX" || skip 'not under a sanitizer'
+}
+
+need_slow() {
+    [[ -e ${SLOW_SHIM:-} ]] || skip 'the shim of a slow file system is not built'
+    ! grep -qE '__(asan|tsan)_init' "$SHARDBOX" || skip 'not under a sanitizer'
+}
+
+slow_sb() {
+    LD_PRELOAD="$SLOW_SHIM" SLOW_ROOT="$PWD" SLOW_MICROSECONDS=300 "$SHARDBOX" "$@"
 }
 
 need_strace() {

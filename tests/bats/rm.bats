@@ -296,3 +296,26 @@ d/2"
     run_ok sb rm a.barecat d/1
     run_ok sb verify --strict a.barecat
 }
+
+@test "on a slow file system -T removes the same with any number of threads" {
+    need_slow
+    mkdir -p many/{a,b,c}
+    for i in {1..400}; do
+        echo "$i" | tee "many/a/$i" "many/b/$i" >"many/c/$i"
+    done
+    sb pack one.barecat -C many .
+    sb find one.barecat --type=f | awk 'NR % 3 == 1' | shuf --random-source=<(yes) >list
+    echo missing >>list
+    for threads in 1 2 8; do
+        cp one.barecat some.barecat
+        cp one.barecat-shard-00000 some.barecat-shard-00000
+        run_fail 1 slow_sb rm -n -T list "-j$threads" some.barecat
+        output_is "$(grep -v missing list)"
+        cmp one.barecat some.barecat
+        run_fail 1 slow_sb rm -T list "-j$threads" some.barecat
+        stderr_has "missing: no such file or directory in the archive"
+        sb find some.barecat --type=f | cmp - <(sb find one.barecat --type=f | grep -vxFf list)
+        run_ok sb verify --strict some.barecat
+        rm some.barecat*
+    done
+}

@@ -1,6 +1,7 @@
 #include "task/change/remove.h"
 
 #include "archive/archive.h"
+#include "archive/listed.h"
 #include "archive/select.h"
 #include "archive/writer/writer.h"
 #include "core/glob.h"
@@ -8,9 +9,13 @@
 #include "core/list.h"
 #include "core/name.h"
 #include "core/number.h"
+#include "core/pace.h"
+#include "core/time.h"
 #include "store/unmatched.h"
 
 #include <string.h>
+
+#define MEASURED 16 /* names that show how long one takes */
 
 struct removal {
     const struct sb_remove_options *options;
@@ -173,9 +178,9 @@ static enum sb_code take_below(struct removal *removal, const char *directory, s
 }
 
 /* SB_INVALID for the root: an argument that became empty must not remove everything. */
-static enum sb_code refuse_root(const char *text, const struct sb_buf *name, struct sb_error *err)
+static enum sb_code refuse_root(const char *text, size_t size, struct sb_error *err)
 {
-    if (*text && name->size == 0)
+    if (*text && size == 0)
         return sb_fail(err, SB_INVALID,
                        "%s: the root directory cannot be removed; '*' with -r removes all that is "
                        "in it",
@@ -183,47 +188,84 @@ static enum sb_code refuse_root(const char *text, const struct sb_buf *name, str
     return SB_OK;
 }
 
-static enum sb_code take_name(struct removal *removal, const char *text, struct sb_buf *name,
+/* A dry run has looked all names up together; the writer does so itself. */
+static enum sb_code find_listed(struct removal *removal, const struct sb_listed_name *listed,
+                                size_t size, struct sb_entry *entry, struct sb_error *err)
+{
+    if (size == 0)
+        return SB_NOENT;
+    if (removal->writer)
+        return sb_writer_lookup(removal->writer, listed->name, size, entry, err);
+    *entry = listed->entry;
+    return listed->there ? SB_OK : SB_NOENT;
+}
+
+static enum sb_code take_name(struct removal *removal, const struct sb_listed_name *listed,
                               struct sb_error *err)
 {
+    size_t size = strlen(listed->name);
     struct sb_entry entry;
-    bool stripped;
-    enum sb_code code;
+    enum sb_code code = refuse_root(listed->given, size, err);
 
-    if (sb_name_normalize(text, name, &stripped))
-        return sb_fail_memory(err);
-    code = refuse_root(text, name, err);
     if (code)
         return code;
-    code = name->size ? find(removal, name->data, name->size, &entry, err) : SB_NOENT;
+    code = find_listed(removal, listed, size, &entry, err);
     if (code == SB_NOENT) {
-        report_missing(removal, text);
+        report_missing(removal, listed->given);
         return SB_OK;
     }
-    entry.path = name->data;
+    entry.path = listed->name;
     if (code == SB_OK)
         code = take(removal, &entry, err);
     if (code == SB_OK && entry.type == SB_DIR && removal->options->recursive)
-        code = take_below(removal, name->data, err);
+        code = take_below(removal, listed->name, err);
+    return code;
+}
+
+/*
+ * The writer looks up and removes within its own connection, one page after the other. Where its
+ * first look-ups had to wait, other connections read the pages of the rest ahead: they see the
+ * index as it is, which remains so until the commit.
+ */
+static enum sb_code take_batch(struct removal *removal, struct sb_listed *listed, bool *slow,
+                               struct sb_error *err)
+{
+    size_t count = sb_listed_count(listed), measured = *slow ? 0 : MEASURED;
+    bool ahead = removal->writer && removal->options->threads > 1;
+    int64_t began = sb_clock_ns();
+    enum sb_code code = SB_OK;
+
+    if (!removal->writer)
+        code = sb_listed_look_up(listed, err);
+    for (size_t i = 0; !code && i < count; i++) {
+        if (ahead && i == measured) {
+            *slow = *slow || sb_clock_ns() - began > SB_PACE_SLOW_NS * MEASURED;
+            if (*slow)
+                code = sb_listed_read_ahead(listed, i, err);
+        }
+        if (!code)
+            code = take_name(removal, sb_listed_at(listed, i), err);
+    }
     return code;
 }
 
 static enum sb_code take_listed(struct removal *removal, struct sb_error *err)
 {
     const struct sb_remove_options *options = removal->options;
-    struct sb_buf name = {0};
+    struct sb_listed *listed = NULL;
     struct sb_list *list;
-    const char *text;
-    size_t size;
+    bool slow = false;
     enum sb_code code = sb_list_open(&list, options->list, options->list_end, err);
 
+    if (code == SB_OK)
+        code = sb_listed_new(&listed, removal->archive, list, options->threads, err);
     while (code == SB_OK) {
-        code = sb_list_next(list, &text, &size, err);
+        code = sb_listed_take(listed, err);
         if (code == SB_OK)
-            code = take_name(removal, text, &name, err);
+            code = take_batch(removal, listed, &slow, err);
     }
+    sb_listed_free(listed);
     sb_list_free(list);
-    sb_buf_release(&name);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -237,7 +279,7 @@ static enum sb_code refuse_roots(const struct sb_remove_options *options, struct
         if (sb_name_normalize(options->args[i], &name, &stripped))
             code = sb_fail_memory(err);
         else
-            code = refuse_root(options->args[i], &name, err);
+            code = refuse_root(options->args[i], name.size, err);
     }
     sb_buf_release(&name);
     return code;

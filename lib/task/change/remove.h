@@ -24,6 +24,7 @@ struct sb_remove_options {
     bool empty;                     /* without recursive: empty directories are removed */
     bool force;                     /* a missing name is not a problem */
     bool dry_run;                   /* nothing is changed or locked */
+    unsigned threads;               /* that look up the names of the list, or read ahead */
 
     /*
      * SB_PROBLEM "missing" (no such name), "directory" (neither recursive nor empty), "row" (one

@@ -2,21 +2,14 @@
 
 #include "archive/archive.h"
 #include "archive/many.h"
+#include "archive/name_order.h"
 #include "core/name.h"
 #include "task/transfer/recode.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NAMES_BYTES ((size_t)SB_FETCH_SORTED_MAX * 128)
-
-/* The 16 bytes of a name after the common prefix of all names: precise enough for sorting. */
-struct sb_queue_key {
-    uint64_t high;
-    uint64_t low;
-    size_t place;
-};
 
 void sb_lookup_release(struct sb_lookup *lookup)
 {
@@ -145,51 +138,12 @@ static enum sb_code add_name(struct sb_queue *queue, const char *name, size_t si
     return SB_OK;
 }
 
-static size_t common_size(const struct sb_queue *queue)
+static const char *name_at(const void *context, size_t place, size_t *size)
 {
-    const char *first = queue->names.data;
-    size_t common = queue->requests[0].name_size;
+    const struct sb_queue *queue = context;
 
-    for (size_t i = 1; i < queue->count && common > 0; i++) {
-        const char *name = sb_request_name(&queue->names, &queue->requests[i]);
-        size_t same = 0;
-
-        while (same < common && name[same] == first[same])
-            same++;
-        common = same;
-    }
-    return common;
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-    const struct sb_queue_key *x = a, *y = b;
-
-    if (x->high != y->high)
-        return x->high < y->high ? -1 : 1;
-    if (x->low != y->low)
-        return x->low < y->low ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
-}
-
-static void order_look_ups(struct sb_queue *queue)
-{
-    size_t common;
-
-    if (queue->count == 0)
-        return;
-    common = common_size(queue);
-    for (size_t i = 0; i < queue->count; i++) {
-        const struct sb_request *request = &queue->requests[i];
-        size_t size = request->name_size - common;
-        uint64_t words[2] = {0};
-
-        memcpy(words, sb_request_name(&queue->names, request) + common,
-               size < sizeof(words) ? size : sizeof(words));
-        queue->order[i] =
-            (struct sb_queue_key){.high = be64toh(words[0]), .low = be64toh(words[1]), .place = i};
-    }
-    qsort(queue->order, queue->count, sizeof(*queue->order), compare_keys);
+    *size = queue->requests[place].name_size;
+    return sb_request_name(&queue->names, &queue->requests[place]);
 }
 
 enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_names *names,
@@ -212,7 +166,7 @@ enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_name
             return code;
     } while (queue->count < limit && queue->names.size < NAMES_BYTES &&
              (patient || names->ready(names->context)));
-    order_look_ups(queue);
+    sb_name_order(queue->order, queue->count, name_at, queue);
     return SB_OK;
 }
 

@@ -2,8 +2,7 @@
  * Names that wait for an answer of sb_fetch, and their look-up.
  *
  * Internal to fetch.c; belongs to its calling thread. {0} is an empty queue. Names are looked up in
- * an order close to that of the index, so that most find its pages in the processor's cache: for
- * 16,384 random names of 200,000 that halves the time.
+ * an order close to that of the index.
  */
 #ifndef SB_TASK_FETCH_QUEUE_H
 #define SB_TASK_FETCH_QUEUE_H
@@ -12,13 +11,13 @@
 
 struct sb_archive;
 struct sb_many;
-struct sb_queue_key;
+struct sb_name_place;
 
 struct sb_queue {
     struct sb_buf names;
     struct sb_request *requests;
-    struct sb_queue_key *order; /* of look-ups */
-    size_t capacity;            /* of requests and order */
+    struct sb_name_place *order; /* of look-ups */
+    size_t capacity;             /* of requests and order */
     size_t count;
     size_t looked_up; /* how many of `order` */
     size_t next;      /* the request to answer next; count: none */

@@ -1,0 +1,214 @@
+#include "archive/listed.h"
+
+#include "archive/many.h"
+#include "archive/name_order.h"
+#include "archive/reader.h"
+#include "core/list.h"
+#include "core/name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_MOST 16384
+#define BYTES_MOST ((size_t)4 << 20)
+
+/* Where the texts of a name are: they move while names are added. */
+struct texts {
+    size_t given, name, name_size;
+};
+
+struct sb_listed {
+    struct sb_archive *archive;
+    struct sb_list *list;
+    struct sb_many *many;
+    struct sb_buf text;
+    struct sb_buf normal; /* the last name */
+    struct texts *texts;
+    struct sb_listed_name *names;
+    struct sb_name_place *order; /* of look-ups; the numbers of names from `first` on */
+    size_t first;
+    size_t count, capacity;
+    struct sb_error ended; /* SB_OK while more may come */
+};
+
+enum sb_code sb_listed_new(struct sb_listed **out, struct sb_archive *archive, struct sb_list *list,
+                           unsigned threads, struct sb_error *err)
+{
+    struct sb_listed *listed = calloc(1, sizeof(*listed));
+
+    *out = listed;
+    if (!listed)
+        return sb_fail_memory(err);
+    listed->archive = archive;
+    listed->list = list;
+    if (sb_many_new(&listed->many, archive, threads, err) == SB_OK)
+        return SB_OK;
+    sb_listed_free(listed);
+    *out = NULL;
+    return err->code;
+}
+
+void sb_listed_free(struct sb_listed *listed)
+{
+    if (!listed)
+        return;
+    sb_many_free(listed->many);
+    sb_buf_release(&listed->text);
+    sb_buf_release(&listed->normal);
+    free(listed->texts);
+    free(listed->names);
+    free(listed->order);
+    free(listed);
+}
+
+static enum sb_code grow(struct sb_listed *listed, struct sb_error *err)
+{
+    size_t texts = listed->capacity, names = texts, order = texts;
+
+    if (sb_grow(&listed->texts, &texts, listed->count, sizeof(*listed->texts), err) ||
+        sb_grow(&listed->names, &names, listed->count, sizeof(*listed->names), err) ||
+        sb_grow(&listed->order, &order, listed->count, sizeof(*listed->order), err))
+        return err->code;
+    listed->capacity = texts;
+    return SB_OK;
+}
+
+static enum sb_code add(struct sb_listed *listed, const char *given, struct sb_error *err)
+{
+    struct texts *texts;
+    bool stripped;
+
+    if (listed->count == listed->capacity && grow(listed, err))
+        return err->code;
+    texts = &listed->texts[listed->count];
+    texts->given = listed->text.size;
+    if (sb_name_normalize(given, &listed->normal, &stripped) ||
+        sb_buf_add(&listed->text, given, strlen(given) + 1))
+        return sb_fail_memory(err);
+    texts->name = listed->text.size;
+    texts->name_size = listed->normal.size;
+    if (sb_buf_add(&listed->text, listed->normal.data, listed->normal.size + 1))
+        return sb_fail_memory(err);
+    listed->count++;
+    return SB_OK;
+}
+
+enum sb_code sb_listed_take(struct sb_listed *listed, struct sb_error *err)
+{
+    const char *given;
+    size_t size;
+
+    listed->count = 0;
+    sb_buf_clear(&listed->text);
+    while (!listed->ended.code) {
+        listed->ended.code = sb_list_next(listed->list, &given, &size, &listed->ended);
+        if (!listed->ended.code && add(listed, given, err))
+            return err->code;
+        if (listed->count == NAMES_MOST || listed->text.size >= BYTES_MOST ||
+            !sb_list_ready(listed->list))
+            break;
+    }
+    if (listed->count == 0) {
+        *err = listed->ended;
+        return err->code;
+    }
+    for (size_t i = 0; i < listed->count; i++)
+        listed->names[i] =
+            (struct sb_listed_name){.given = listed->text.data + listed->texts[i].given,
+                                    .name = listed->text.data + listed->texts[i].name};
+    return SB_OK;
+}
+
+size_t sb_listed_count(const struct sb_listed *listed)
+{
+    return listed->count;
+}
+
+const struct sb_listed_name *sb_listed_at(const struct sb_listed *listed, size_t number)
+{
+    return &listed->names[number];
+}
+
+static const char *name_at(const void *context, size_t place, size_t *size)
+{
+    const struct sb_listed *listed = context;
+
+    *size = listed->texts[listed->first + place].name_size;
+    return listed->names[listed->first + place].name;
+}
+
+static enum sb_code run(struct sb_listed *listed, size_t first, sb_many_work *work,
+                        struct sb_error *err)
+{
+    listed->first = first;
+    sb_name_order(listed->order, listed->count - first, name_at, listed);
+    return sb_many_run(listed->many, 0, listed->count - first, work, listed, err);
+}
+
+static enum sb_code look_up(void *context, struct sb_archive *archive, size_t from, size_t to,
+                            struct sb_error *err)
+{
+    struct sb_listed *listed = context;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = from; !code && i < to; i++) {
+        size_t number = listed->first + listed->order[i].place;
+        struct sb_listed_name *name = &listed->names[number];
+
+        code = sb_archive_lookup(archive, name->name, listed->texts[number].name_size, &name->entry,
+                                 err);
+        name->there = !code;
+        name->entry.path = name->name;
+        if (code == SB_NOENT)
+            code = SB_OK;
+    }
+    return code;
+}
+
+enum sb_code sb_listed_look_up(struct sb_listed *listed, struct sb_error *err)
+{
+    return run(listed, 0, look_up, err);
+}
+
+/* One step reads the page; there may be no such index. */
+static void step_once(struct sb_archive *archive, enum sb_statement which, int64_t first,
+                      int64_t second, int64_t third)
+{
+    struct sb_error ignored;
+    sqlite3_stmt *statement;
+
+    if (sb_archive_statement(archive, which, &statement, &ignored))
+        return;
+    sqlite3_bind_int64(statement, 1, first);
+    sqlite3_bind_int64(statement, 2, second);
+    sqlite3_bind_int64(statement, 3, third);
+    sqlite3_step(statement);
+    sqlite3_reset(statement);
+}
+
+static enum sb_code read_pages(void *context, struct sb_archive *archive, size_t from, size_t to,
+                               struct sb_error *err)
+{
+    struct sb_listed *listed = context;
+
+    (void)err;
+    for (size_t i = from; i < to; i++) {
+        size_t number = listed->first + listed->order[i].place;
+        const char *name = listed->names[number].name;
+        size_t size = listed->texts[number].name_size;
+        struct sb_error ignored;
+        struct sb_entry entry;
+
+        if (sb_archive_lookup(archive, name, size, &entry, &ignored) || entry.type == SB_DIR ||
+            entry.defect)
+            continue;
+        step_once(archive, SB_ADDRESS_SAME, entry.shard, entry.offset, entry.row - 1);
+        step_once(archive, SB_FILE_BESIDE, entry.row, 0, 0);
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_listed_read_ahead(struct sb_listed *listed, size_t from, struct sb_error *err)
+{
+    return run(listed, from, read_pages, err);
+}
