@@ -334,3 +334,15 @@ numbers() {
     run_ok sb convert -T - few.bagz,a.bagz listed.bagz < <(printf '%s\n' 3 0:2)
     lines_of listed.bagz | cmp - <(sed -n 1p lines.txt && sed -n 1,2p lines.txt)
 }
+
+@test "on a slow file system chosen records become the same bag with any number of threads" {
+    need_slow
+    seq 3000 >lines
+    sb convert --frame=line lines a.bagz
+    shuf --random-source=<(yes) -i 0-2999 -n 300 >list
+    sb convert -T list a.bagz wanted.bag
+    for threads in 1 2 8; do
+        run_ok slow_sb convert -f -T list "-j$threads" a.bagz out.bag
+        cmp wanted.bag out.bag
+    done
+}

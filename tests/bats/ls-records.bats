@@ -331,3 +331,18 @@ beta,1,0,5,4,4,s-00000-of-00002.bag,'
     run_fail 2 sb ls --full-time s@2.bag
     stderr_has 'is a bag, whose records are listed in their order, without --full-time'
 }
+
+@test "on a slow file system -T lists the same with any number of threads" {
+    need_slow
+    seq 3000 >lines
+    sb convert --frame=line lines a.bagz
+    shuf --random-source=<(yes) -i 0-2999 -n 300 >list
+    sed -i '20i 3000' list
+    run_fail 1 sb ls -T list a.bagz
+    wanted=$output
+    for threads in 1 2 8; do
+        run_fail 1 slow_sb ls -T list "-j$threads" a.bagz
+        output_is "$wanted"
+        stderr_is 'shardbox ls: a.bagz: record 3000: there are 3000'
+    done
+}

@@ -182,3 +182,18 @@ shardbox split: t-00001-of-00002.bag: 40 records (360)'
             <(if [[ $options ]]; then awk 'NR % 2 == 1' list && awk 'NR % 2 == 0' list; else cat list; fi)
     done
 }
+
+@test "on a slow file system chosen records are divided alike with any number of threads" {
+    need_slow
+    seq 3000 >lines
+    sb convert --frame=line lines a.bag
+    shuf --random-source=<(yes) -i 0-2999 -n 300 >list
+    sb split -T list --size=400 -o 'wanted-{}.bag' a.bag
+    for threads in 1 2 8; do
+        run_ok slow_sb split -f -T list --size=400 "-j$threads" -o 'part-{}.bag' a.bag
+        for part in part-*.bag; do
+            cmp "wanted-${part#part-}" "$part"
+        done
+        [[ $(ls part-* | wc -l) == $(ls wanted-* | wc -l) ]]
+    done
+}

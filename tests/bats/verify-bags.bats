@@ -391,3 +391,19 @@ beside_append() {
     run_fail 2 sb verify absent@4.bagz
     run_fail 2 sb verify 'absent@*.bagz'
 }
+
+@test "on a slow file system chosen records are checked alike with any number of threads" {
+    need_slow
+    seq 3000 >lines
+    sb convert --frame=line lines a.bagz
+    shuf --random-source=<(yes) -i 0-2999 -n 300 >list
+    echo 7 >>list
+    printf 'XXXX' | dd of=a.bagz bs=1 conv=notrunc status=none \
+        seek="$(sb ls -l --records=7 a.bagz | awk '{ print $NF }')"
+    run_fail 1 sb verify --json -T list a.bagz
+    wanted=$output
+    for threads in 1 2 8; do
+        run_fail 1 slow_sb verify --json -T list "-j$threads" a.bagz
+        output_is "$wanted"
+    done
+}

@@ -1,6 +1,8 @@
 #include "task/convert/rebag.h"
 
+#include "core/pace.h"
 #include "core/pipeline.h"
+#include "core/time.h"
 #include "task/convert/rebag_slot.h"
 
 #include <inttypes.h>
@@ -24,9 +26,10 @@ struct rebag {
     int64_t done_bytes, total_bytes; /* as stored in the bag */
     int64_t move_records;            /* about MOVE_BYTES in total */
     size_t slot_records;             /* for a slot of a good size */
-    struct sb_rebag_coder coder;     /* of the calling thread */
-    struct sb_buf frame;             /* likewise */
-    struct sb_rebag_slot *slots;     /* NULL until they are needed */
+    struct sb_pace pace;
+    struct sb_rebag_coder coder; /* of the calling thread */
+    struct sb_buf frame;         /* likewise */
+    struct sb_rebag_slot *slots; /* NULL until they are needed */
 };
 
 static void report_progress(const struct rebag *rebag)
@@ -123,10 +126,11 @@ static enum sb_code fill(void *context, void *slot_, struct sb_error *err)
 {
     struct rebag *rebag = context;
     struct sb_rebag_slot *slot = slot_;
+    size_t most = sb_pace_limit(&rebag->pace, rebag->slot_records);
     enum sb_code code = SB_OK;
 
     sb_rebag_slot_clear(slot);
-    while (slot->count < rebag->slot_records) {
+    while (slot->count < most) {
         struct sb_rebag_record *record = &slot->records[slot->count];
 
         code = need_run(rebag, err);
@@ -143,12 +147,17 @@ static enum sb_code fill(void *context, void *slot_, struct sb_error *err)
     return slot->count > 0 ? SB_OK : SB_END;
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot_, struct sb_pipeline *turns,
+                         struct sb_error *err)
 {
     const struct rebag *rebag = context;
+    struct sb_rebag_slot *slot = slot_;
+    int64_t began = sb_clock_ns();
+    enum sb_code code = sb_rebag_slot_work(slot, &rebag->work, err);
 
     (void)turns;
-    return sb_rebag_slot_work(slot, &rebag->work, err);
+    slot->took = sb_clock_ns() - began;
+    return code;
 }
 
 static enum sb_code add_piece(void *context, const void *data, size_t size, struct sb_error *err)
@@ -268,6 +277,7 @@ static void adapt(struct rebag *rebag, const struct sb_rebag_slot *slot)
 {
     size_t bytes = slot->stored.size > slot->out.size ? slot->stored.size : slot->out.size;
 
+    sb_pace_follow(&rebag->pace, slot->count, slot->took);
     if (bytes > SB_REBAG_BYTES / 2 && rebag->slot_records > 1)
         rebag->slot_records /= 2;
     else if (bytes < SB_REBAG_BYTES / 8 && slot->count == rebag->slot_records &&
@@ -358,6 +368,7 @@ enum sb_code sb_rebag(struct sb_bag *bag, struct sb_bag_writer *writer,
         .start_records = sb_bag_writer_records(writer),
         .total_bytes = options->choice ? 0 : bytes,
         .slot_records = (size_t)within((int64_t)SB_REBAG_BYTES / 4 / average, 1, SB_REBAG_RECORDS),
+        .pace = sb_pace_of(options->threads),
         .move_records = within(MOVE_BYTES / average, RUN_RECORDS, INT64_MAX),
     };
     int64_t start_bytes = sb_bag_writer_bytes(writer);

@@ -68,6 +68,7 @@ struct sb_rebag_slot {
     size_t sizes[SB_REBAG_RECORDS]; /* of these */
     size_t ready;
     int64_t damaged;
+    int64_t took; /* nanoseconds for the work */
     struct sb_events events;
 };
 

@@ -1,6 +1,8 @@
 #include "task/table/record_rows.h"
 
+#include "core/pace.h"
 #include "core/pipeline.h"
+#include "core/time.h"
 #include "store/bag/record_block.h"
 
 #include <inttypes.h>
@@ -18,6 +20,7 @@ struct wanted {
 struct slot {
     struct sb_record_block block;
     size_t count;
+    int64_t took;                              /* nanoseconds */
     struct wanted wanted[SB_RECORD_BLOCK_MAX]; /* sorted by place */
     struct sb_facts rows[SB_RECORD_BLOCK_MAX];
     struct sb_extent extents[SB_RECORD_BLOCK_MAX];
@@ -32,6 +35,7 @@ struct run {
     const struct sb_record_rows_options *options;
     struct sb_record_run left; /* of the current run */
     bool ended;
+    struct sb_pace pace;
 };
 
 static int fill_would_wait(void *context)
@@ -62,9 +66,9 @@ static enum sb_code next_run(struct run *run, struct sb_error *err)
 }
 
 /* Fields that records never have remain zero. */
-static void take_numbers(struct run *run, struct slot *slot)
+static void take_numbers(struct run *run, struct slot *slot, size_t most)
 {
-    for (; run->left.count > 0 && slot->count < SB_RECORD_BLOCK_MAX; run->left.count--) {
+    for (; run->left.count > 0 && slot->count < most; run->left.count--) {
         struct sb_place place = sb_bag_place_of(run->bag, run->left.first);
         struct sb_facts *row = &slot->rows[slot->count];
 
@@ -83,16 +87,17 @@ static enum sb_code fill(void *context, void *slot_pointer, struct sb_error *err
 {
     struct run *run = context;
     struct slot *slot = slot_pointer;
+    size_t most = sb_pace_limit(&run->pace, SB_RECORD_BLOCK_MAX);
     enum sb_code code = run->ended ? SB_END : SB_OK;
 
     slot->count = 0;
-    while (!code && slot->count < SB_RECORD_BLOCK_MAX) {
+    while (!code && slot->count < most) {
         if (slot->count > 0 && fill_would_wait(run))
             break;
         if (run->left.count == 0)
             code = next_run(run, err);
         if (!code)
-            take_numbers(run, slot);
+            take_numbers(run, slot, most);
     }
     return code == SB_END && slot->count > 0 ? SB_OK : code;
 }
@@ -197,6 +202,7 @@ static enum sb_code work(void *context, void *slot_pointer, struct sb_pipeline *
 {
     const struct run *run = context;
     struct slot *slot = slot_pointer;
+    int64_t began = sb_clock_ns();
     enum sb_code code = SB_OK;
 
     (void)turns;
@@ -211,14 +217,16 @@ static enum sb_code work(void *context, void *slot_pointer, struct sb_pipeline *
         if (slot->defect_at[i] > 0)
             slot->rows[i].defect = slot->defects.data + slot->defect_at[i] - 1;
     }
+    slot->took = sb_clock_ns() - began;
     return code;
 }
 
 static enum sb_code drain(void *context, void *slot_pointer, struct sb_error *err)
 {
-    const struct run *run = context;
+    struct run *run = context;
     const struct slot *slot = slot_pointer;
 
+    sb_pace_follow(&run->pace, slot->count, slot->took);
     return run->options->each(run->options->context, slot->rows, slot->count, err);
 }
 
@@ -227,7 +235,10 @@ enum sb_code sb_record_rows(struct sb_table *table, const struct sb_cell_feed *f
 {
     static const struct sb_pipeline_ops ops = {
         .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
-    struct run run = {.bag = table->ops->records(table), .feed = feed, .options = options};
+    struct run run = {.bag = table->ops->records(table),
+                      .feed = feed,
+                      .options = options,
+                      .pace = sb_pace_of(options->threads)};
     unsigned count = options->threads > 1 ? options->threads * SLOTS_PER_THREAD : 1;
     struct slot *slots = calloc(count, sizeof(*slots));
     enum sb_code code = slots ? SB_OK : sb_fail_memory(err);

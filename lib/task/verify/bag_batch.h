@@ -39,6 +39,7 @@ struct bag_batch {
     int64_t bytes_passed; /* of all of them */
     int64_t written;
     int64_t emptied;
+    int64_t took; /* nanoseconds for the check */
 
     struct bag_limits limits; /* those of the file that is read */
     struct sb_file *separate; /* the file of its limits; NULL: they are not separate */

@@ -3,7 +3,9 @@
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "core/number.h"
+#include "core/pace.h"
 #include "core/pipeline.h"
+#include "core/time.h"
 #include "task/verify/bag_batch.h"
 
 #include <stdlib.h>
@@ -14,6 +16,7 @@ struct records {
     struct sb_record_choice *from; /* NULL: `run` begins with all records */
     struct sb_record_run run;      /* what is left of it */
     size_t batch_records;
+    struct sb_pace pace;
     int64_t passed; /* bytes, sound or not */
 };
 
@@ -70,9 +73,10 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     struct records *records = context;
     struct bag_batch *batch = slot;
     struct sb_record_run *run = &records->run;
+    size_t most = sb_pace_limit(&records->pace, records->batch_records);
 
     batch->count = 0;
-    while (batch->count < records->batch_records) {
+    while (batch->count < most) {
         enum sb_code code = run->count > 0 ? SB_OK : next_run(records, err);
 
         if (code == SB_END)
@@ -94,8 +98,10 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
 {
     struct records *records = context;
     struct bag_batch *batch = slot;
+    int64_t began = sb_clock_ns();
     enum sb_code code = sb_bag_batch_check(batch, err);
 
+    batch->took = sb_clock_ns() - began;
     if (code || !records->check->writer)
         return code;
     code = sb_turn_begin(turns, batch);
@@ -126,6 +132,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     struct sb_verify_bag_result *result = check->result;
     struct bag_batch *batch = slot;
 
+    sb_pace_follow(&records->pace, batch->count, batch->took);
     for (size_t i = 0; i < batch->count; i++) {
         const struct bag_item *item = &batch->items[i];
 
@@ -180,6 +187,7 @@ enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_cho
         .check = check,
         .from = choice,
         .batch_records = batch_records(check),
+        .pace = sb_pace_of(check->options->threads),
     };
     unsigned threads = check->options->threads, slots = 2 * threads + 1;
     struct bag_batch *batches = calloc(slots, sizeof(*batches));
