@@ -14,6 +14,26 @@ slow_measure() {
     echo "$1 $(slow "$2" "$tools/measure" "${@:3}")" >>"$results"
 }
 
+# slow_list KEY LIST COMMAND...: the same for files below shards, with 1 and 16 threads, and a list.
+slow_list() {
+    local threads
+    for threads in 1 16; do
+        slow_measure "$1-$threads" "$work/shards" "$shardbox" "$3" --threads="$threads" -T "$2" "${@:4}"
+    done
+}
+
+# slow_remove KEY: the same for what changes the archive, so that each run gets one of its own. A page
+# is waited for once, as the system keeps it.
+slow_remove() {
+    local threads
+    for threads in 1 16; do
+        cp shards/m.barecat shards/r.barecat
+        cp shards/m.barecat-shard-00000 shards/r.barecat-shard-00000
+        SLOW_CACHED=1 slow_measure "$1-$threads" "$work/shards" "$shardbox" rm --threads="$threads" -T names shards/r.barecat
+        rm shards/r.barecat*
+    done
+}
+
 # slow_calls KEY KIND PATTERN ROOT COMMAND...: the most calls for any one path.
 slow_calls() {
     rm -f calls
@@ -45,6 +65,14 @@ measure_slow() {
         slow_measure "slow-records-$threads" "$work/shards" "$shardbox" cat --threads="$threads" -T numbers shards/a.bagz
         slow_measure "slow-names-$threads" "$work/shards" "$shardbox" cat --threads="$threads" -T names shards/m.barecat
     done
+    slow_list slow-find names find shards/m.barecat
+    slow_list slow-rm-dry names rm -n shards/m.barecat
+    slow_remove slow-rm
+    slow_list slow-ls numbers ls shards/a.bagz
+    slow_list slow-verify numbers verify shards/a.bagz
+    slow_list slow-convert numbers convert --force shards/a.bagz out.bagz
+    slow_list slow-split numbers split --force --parts=2 -o 'out-{}.bagz' shards/a.bagz
+    rm out*.bagz
     rm shards/*
     "$tools/make_archive" --shard-size=1M shards/a.barecat 100000 >/dev/null
     shuf -i 0-99999 -n 10000 --random-source=shards/a.barecat | xargs "$tools/make_archive" --list >names
@@ -64,6 +92,16 @@ print_slow_figures() {
         "$(ratio "$(median slow-records-1)" "$(median slow-records-16)")"
     figure "the same: cat of 2000 random names of 1 million" at-least 10 " ×" \
         "$(ratio "$(median slow-names-1)" "$(median slow-names-16)")"
+    figure "the same: find -T of these" at-least 10 " ×" "$(ratio "$(median slow-find-1)" "$(median slow-find-16)")"
+    figure "the same: rm -n -T of these" at-least 10 " ×" "$(ratio "$(median slow-rm-dry-1)" "$(median slow-rm-dry-16)")"
+    figure "the same: rm -T of these, where a page is waited for once" at-least 10 " ×" \
+        "$(ratio "$(median slow-rm-1)" "$(median slow-rm-16)")"
+    figure "the same: ls -T of 2000 random records of a bag" at-least 10 " ×" \
+        "$(ratio "$(median slow-ls-1)" "$(median slow-ls-16)")"
+    figure "the same: verify -T of these" at-least 10 " ×" "$(ratio "$(median slow-verify-1)" "$(median slow-verify-16)")"
+    figure "the same: convert -T of these to a bag" at-least 10 " ×" \
+        "$(ratio "$(median slow-convert-1)" "$(median slow-convert-16)")"
+    figure "the same: split -T of these" at-least 10 " ×" "$(ratio "$(median slow-split-1)" "$(median slow-split-16)")"
     figure "the same, 16 threads: cat of 10000 random names of 1 million" at-most 2 " s" "$(median slow-all-names-16)"
     figure "cat of 10000 random names: opens of a shard" at-most 1 "" "$(median slow-cat-opens)"
     figure "the same: looks at any one file, for each name" at-most 0.1 "" "$(ratio "$(median slow-cat-stats)" 10000)"

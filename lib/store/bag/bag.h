@@ -91,6 +91,14 @@ void sb_bag_reader_free(struct sb_bag_reader *reader); /* NULL is allowed */
 struct sb_bag *sb_bag_of(const struct sb_bag_reader *reader);
 
 /*
+ * Reads limits of records here and there, which must be there, on threads, so that sb_bag_extents
+ * of any reader has them for the next time; at most about a thousand are kept for sure. What cannot
+ * be read is left to that call. SB_INTERRUPT.
+ */
+enum sb_code sb_bag_limits_ahead(struct sb_bag *bag, const int64_t *records, size_t count,
+                                 unsigned threads, struct sb_error *err) SB_CHECKED;
+
+/*
  * `count` records of one shard, from `first` on, by one read of limits where they are few (a reader
  * keeps windows of limits, so that going on from where it was, forwards or backwards, costs no read
  * at all). They must be there. Limits that decrease or lie outside the file: SB_DAMAGED, "record N:

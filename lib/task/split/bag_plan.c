@@ -1,9 +1,12 @@
 #include "task/split/bag_plan.h"
 #include "core/number.h"
+#include "core/pace.h"
+#include "core/time.h"
 
 #include <stdlib.h>
 
-#define WINDOW 1024 /* records that are measured at once */
+#define WINDOW   1024 /* records that are measured at once; and runs that are read together */
+#define MEASURED 16   /* runs that show how long one takes */
 
 struct planning {
     struct sb_split_bag_plan *plan;
@@ -13,6 +16,9 @@ struct planning {
     struct sb_bag_reader *reader;
     bool interleaved;
     int64_t total; /* records that are chosen */
+    struct sb_record_run runs[WINDOW];
+    size_t count;
+    bool slow;
 };
 
 static enum sb_code need_part(struct sb_split_bag_plan *plan, int64_t part, struct sb_error *err)
@@ -173,24 +179,76 @@ static enum sb_code take_run(struct planning *planning, struct sb_record_run run
     return code;
 }
 
+/* What a list says comes one by one: what is taken together is read together. SB_END: the rest. */
+static enum sb_code collect(struct planning *planning, struct sb_record_choice *choice,
+                            struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    planning->count = 0;
+    while (!code && planning->count < WINDOW) {
+        code = sb_record_choice_next(choice, &planning->runs[planning->count], err);
+        if (!code)
+            planning->count++;
+        if (code != SB_INVALID)
+            continue;
+        sb_report(planning->notify, SB_PROBLEM, "missing", planning->options->input, "%s",
+                  err->text);
+        code = SB_OK;
+    }
+    return code;
+}
+
+static enum sb_code read_ahead(struct planning *planning, size_t from, struct sb_error *err)
+{
+    int64_t records[2 * WINDOW];
+    size_t count = 0;
+
+    /* Any two numbers make up a run. */
+    for (size_t i = from; i < planning->count; i++) {
+        const struct sb_record_run *run = &planning->runs[i];
+        int64_t places = run->step == 1 ? 1 : run->count;
+
+        for (int64_t j = 0; j < places && count < 2 * WINDOW; j++)
+            records[count++] = run->first + j * run->step;
+    }
+    return sb_bag_limits_ahead(planning->bag, records, count,
+                               planning->options->convert.transfer.threads, err);
+}
+
+static enum sb_code take_runs(struct planning *planning, struct sb_error *err)
+{
+    size_t measured = planning->slow ? 0 : MEASURED;
+    bool ahead = planning->options->convert.transfer.threads > 1;
+    int64_t began = sb_clock_ns();
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < planning->count; i++) {
+        if (ahead && i == measured) {
+            planning->slow = planning->slow || sb_clock_ns() - began > SB_PACE_SLOW_NS * MEASURED;
+            if (planning->slow)
+                code = read_ahead(planning, i, err);
+        }
+        if (!code)
+            code = take_run(planning, planning->runs[i], err);
+    }
+    return code;
+}
+
 static enum sb_code take_chosen(struct planning *planning, struct sb_record_choice *choice,
                                 struct sb_error *err)
 {
-    struct sb_record_run run;
-    enum sb_code code;
+    enum sb_code code = SB_OK, taken = SB_OK;
+    struct sb_error ended;
 
-    while ((code = sb_record_choice_next(choice, &run, err)) != SB_END) {
-        if (code == SB_INVALID) {
-            sb_report(planning->notify, SB_PROBLEM, "missing", planning->options->input, "%s",
-                      err->text);
-            continue;
-        }
-        if (!code)
-            code = take_run(planning, run, err);
-        if (code)
-            return code;
+    while (!code && !taken) {
+        code = collect(planning, choice, &ended);
+        taken = take_runs(planning, err);
     }
-    return SB_OK;
+    if (taken || code == SB_END)
+        return taken;
+    *err = ended;
+    return code;
 }
 
 /* The numbers of a list are read twice: to count them, and to plan. */
