@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define KEYED_AT_ONCE 1024 /* records that were found by their keys, fetched together */
+#define KEYED_AT_ONCE 4096 /* records that were found by their keys, fetched together */
 
 /* Records by key: numbers that were found wait for others, so that they are fetched together. */
 struct keyed {

@@ -1,6 +1,7 @@
 #include "archive/name_order.h"
 
 #include <endian.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ static int compare(const void *a, const void *b)
 void sb_name_order(struct sb_name_place *order, size_t count, sb_name_at *name, const void *context)
 {
     size_t common, size;
+    bool sorted = true;
 
     if (count == 0)
         return;
@@ -46,6 +48,8 @@ void sb_name_order(struct sb_name_place *order, size_t count, sb_name_at *name, 
         memcpy(words, text + common, size < sizeof(words) ? size : sizeof(words));
         order[i] =
             (struct sb_name_place){.high = be64toh(words[0]), .low = be64toh(words[1]), .place = i};
+        sorted = sorted && (i == 0 || compare(&order[i - 1], &order[i]) < 0);
     }
-    qsort(order, count, sizeof(*order), compare);
+    if (!sorted)
+        qsort(order, count, sizeof(*order), compare);
 }

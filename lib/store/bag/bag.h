@@ -88,6 +88,9 @@ struct sb_bag_reader;
 enum sb_code sb_bag_reader_new(struct sb_bag_reader **out, struct sb_bag *bag,
                                struct sb_error *err) SB_CHECKED;
 void sb_bag_reader_free(struct sb_bag_reader *reader); /* NULL is allowed */
+
+/* It reads many more limits at once where it goes on. To be called before it is used. */
+void sb_bag_reader_goes_far(struct sb_bag_reader *reader);
 struct sb_bag *sb_bag_of(const struct sb_bag_reader *reader);
 
 /*

@@ -8,6 +8,7 @@
 
 /* Limits that are read at once: going on, and at some other place. */
 #define LIMITS_AHEAD ((size_t)2048)
+#define LIMITS_FAR   ((size_t)32768) /* of a reader that goes through all */
 #define LIMITS_FEW   ((size_t)16)
 
 /* Shards, by the low digits of their numbers, whose limits are kept. */
@@ -21,11 +22,12 @@
 struct window {
     uint32_t shard;
     int64_t first, end;
-    uint64_t *limits; /* LIMITS_AHEAD and one; NULL: never used */
+    uint64_t *limits; /* those read ahead and one; NULL: never used */
 };
 
 struct sb_bag_reader {
     struct sb_bag *bag;
+    size_t ahead;               /* limits that are read at once, going on */
     struct sb_decoder *decoder; /* made at first use */
     struct window windows[WINDOWS];
     struct sb_buf stored; /* a record as it is stored */
@@ -40,7 +42,13 @@ enum sb_code sb_bag_reader_new(struct sb_bag_reader **out, struct sb_bag *bag, s
     if (!reader)
         return sb_fail_memory(err);
     reader->bag = bag;
+    reader->ahead = LIMITS_AHEAD;
     return SB_OK;
+}
+
+void sb_bag_reader_goes_far(struct sb_bag_reader *reader)
+{
+    reader->ahead = LIMITS_FAR;
 }
 
 void sb_bag_reader_free(struct sb_bag_reader *reader)
@@ -69,17 +77,17 @@ static int64_t min(int64_t a, int64_t b)
  * Which limits to read where the record at `index`, with `count` in all, is not in the window: many
  * where it goes on from the window, or back from it.
  */
-static void choose_range(const struct window *window, int64_t records, int64_t index, size_t count,
-                         int64_t *first, int64_t *end)
+static void choose_range(const struct window *window, size_t ahead, int64_t records, int64_t index,
+                         size_t count, int64_t *first, int64_t *end)
 {
     bool goes_on = index >= window->end && index - window->end < (int64_t)LIMITS_FEW;
     bool goes_back = index < window->first && window->first - index <= (int64_t)LIMITS_FEW;
-    size_t take = goes_on || count > LIMITS_FEW ? LIMITS_AHEAD : LIMITS_FEW;
+    size_t take = goes_on || count > LIMITS_FEW ? ahead : LIMITS_FEW;
 
     *first = index;
     if (goes_back) {
-        *end = min(window->first, index + (int64_t)LIMITS_AHEAD);
-        *first = *end > (int64_t)LIMITS_AHEAD ? *end - (int64_t)LIMITS_AHEAD : 0;
+        *end = min(window->first, index + (int64_t)ahead);
+        *first = *end > (int64_t)ahead ? *end - (int64_t)ahead : 0;
         return;
     }
     *end = min(records, index + (int64_t)take);
@@ -113,7 +121,7 @@ static enum sb_code find_window(struct sb_bag_reader *reader, struct sb_place pl
 
     *out = window;
     if (!window->limits) {
-        window->limits = malloc((LIMITS_AHEAD + 1) * sizeof(*window->limits));
+        window->limits = malloc((reader->ahead + 1) * sizeof(*window->limits));
         if (!window->limits)
             return sb_fail_memory(err);
     } else if (window->shard == place.shard && place.index >= window->first &&
@@ -122,7 +130,7 @@ static enum sb_code find_window(struct sb_bag_reader *reader, struct sb_place pl
     }
     if (window->shard != place.shard)
         window->first = window->end = 0;
-    choose_range(window, records, place.index, count, &first, &end);
+    choose_range(window, reader->ahead, records, place.index, count, &first, &end);
     return fill(reader, window, place.shard, first, end, err);
 }
 

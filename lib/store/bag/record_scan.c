@@ -155,6 +155,8 @@ enum sb_code sb_record_scan(struct sb_bag *bag, const struct sb_scan *scan, stru
     }
     code = sb_bag_reader_new(&scanning->reader, bag, err);
     if (!code)
+        sb_bag_reader_goes_far(scanning->reader);
+    if (!code)
         code = begin_slots(scanning, slots, count, err);
     if (!code)
         code = sb_pipeline_run(&ops, scanning, slots, sizeof(*slots), count, scan->threads, err);
