@@ -24,6 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FOUND_MOST  1024 /* records that were found by their bytes, shown together */
+#define FOUND_FEW   64
+#define FOUND_BYTES ((size_t)1 << 20) /* of their keys */
+
 struct cell {
     struct sb_facts facts;
     struct sb_npy shape;
@@ -448,21 +452,110 @@ static void complain_of_missing(const struct list *list, const void *key, size_t
     sb_buf_release(&text);
 }
 
-static enum sb_code show_found(void *context, const void *key, size_t key_size,
-                               const int64_t *records, size_t count, struct sb_error *err)
+/* Records that were found wait for others, so that they are looked at together. */
+struct found {
+    struct list *list;
+    struct sb_fetch_names names;
+    struct sb_buf keys; /* each with a NUL */
+    int64_t records[FOUND_MOST];
+    struct sb_row_key key[FOUND_MOST]; /* of each record; text is set when the keys stay */
+    size_t key_at[FOUND_MOST];
+    size_t count, next, shown;
+};
+
+static enum sb_code next_found(void *context, struct sb_cell_run *run, struct sb_error *err)
+{
+    struct found *found = context;
+
+    if (found->next == found->count)
+        return err->code = SB_END;
+    *run = (struct sb_cell_run){
+        .rows = {.first = found->records[found->next++], .step = 1, .count = 1}, .column_count = 1};
+    return SB_OK;
+}
+
+static bool are_found(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static enum sb_code show_found_rows(void *context, const struct sb_facts *rows, size_t count,
+                                    struct sb_error *err)
+{
+    struct found *found = context;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < count; i++) {
+        struct sb_facts row = rows[i];
+
+        row.key = found->key[found->shown++];
+        code = show_records(found->list, &row, 1, err);
+    }
+    return code;
+}
+
+/* A few are not worth threads of their own. */
+static enum sb_code show_singly(struct found *found, struct sb_error *err)
 {
     static const struct sb_cell_run whole = {.column_count = 1};
-    struct list *list = context;
-    const struct sb_facts found = {.key = {.text = key, .size = key_size}};
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < found->count; i++) {
+        const struct sb_facts facts = {.key = found->key[i]};
+
+        code = show_row(found->list, found->records[i], &whole, &facts, err);
+        rows_flush(&found->list->rows);
+    }
+    return code;
+}
+
+static enum sb_code show_pending(struct found *found, struct sb_error *err)
+{
+    const struct sb_cell_feed feed = {.next = next_found, .ready = are_found, .context = found};
+    const struct sb_record_rows_options options = {
+        .threads = (unsigned)found->list->wanted->threads,
+        .each = show_found_rows,
+        .context = found,
+        .notify = &message_notify,
+    };
+    enum sb_code code;
+
+    found->next = found->shown = 0;
+    for (size_t i = 0; i < found->count; i++)
+        found->key[i].text = found->keys.data + found->key_at[i];
+    code = found->count <= FOUND_FEW ? show_singly(found, err)
+                                     : sb_record_rows(found->list->table, &feed, &options, err);
+    found->count = 0;
+    sb_buf_clear(&found->keys);
+    return code;
+}
+
+static enum sb_code add_found(struct found *found, const void *key, size_t key_size, int64_t record,
+                              struct sb_error *err)
+{
+    found->records[found->count] = record;
+    found->key[found->count].size = key_size;
+    found->key_at[found->count++] = found->keys.size;
+    if (sb_buf_add(&found->keys, key, key_size) || sb_buf_add_char(&found->keys, '\0'))
+        return sb_fail_memory(err);
+    return found->count == FOUND_MOST || found->keys.size > FOUND_BYTES ? show_pending(found, err)
+                                                                        : SB_OK;
+}
+
+static enum sb_code take_found(void *context, const void *key, size_t key_size,
+                               const int64_t *records, size_t count, struct sb_error *err)
+{
+    struct found *found = context;
     enum sb_code code = SB_OK;
 
     message_progress_hide();
-    if (count == 0)
-        complain_of_missing(list, key, key_size);
-    for (size_t i = 0; !code && i < count; i++) {
-        code = show_row(list, records[i], &whole, &found, err);
-        rows_flush(&list->rows);
-    }
+    for (size_t i = 0; !code && i < count; i++)
+        code = add_found(found, key, key_size, records[i], err);
+    if (!code && (count == 0 || !found->names.ready(found->names.context)))
+        code = show_pending(found, err);
+    if (!code && count == 0)
+        complain_of_missing(found->list, key, key_size);
     return code;
 }
 
@@ -474,14 +567,17 @@ static enum sb_code list_found(struct list *list, struct given_keys *keys, struc
         .threads = (unsigned)list->wanted->threads,
         .progress = message_progress_call,
     };
-    struct sb_fetch_names names = given_names_of(&keys->names);
+    struct found found = {.list = list, .names = given_names_of(&keys->names)};
     enum sb_code code = given_keys_open(keys, NULL, 0, list->wanted->files_from,
                                         list->wanted->nul ? '\0' : '\n', err);
 
     if (!code) {
         message_progress_counts("records");
-        code = sb_record_index_find(list->table->ops->records(list->table), &options, &names,
-                                    show_found, list, &message_notify, err);
+        code = sb_record_index_find(list->table->ops->records(list->table), &options, &found.names,
+                                    take_found, &found, &message_notify, err);
+        if (!code)
+            code = show_pending(&found, err);
+        sb_buf_release(&found.keys);
     }
     given_keys_close(keys);
     message_progress_end();

@@ -346,3 +346,22 @@ beta,1,0,5,4,4,s-00000-of-00002.bag,'
         stderr_is 'shardbox ls: a.bagz: record 3000: there are 3000'
     done
 }
+
+@test "on a slow file system --find and cat --keys give the same with any number of threads" {
+    need_slow
+    seq -f 'key %g' 3000 >lines
+    sb convert --frame=line lines k.bagz
+    seq 3000 | sb convert --frame=line - a.bagz
+    shuf --random-source=<(yes) -n 300 lines >keys
+    sed -i -e '150i nothing' -e "\$a $(head -n 1 keys)" keys
+    for threads in 1 2 8; do
+        run_fail 1 slow_sb ls --find --json -T keys "-j$threads" k.bagz
+        stderr_is "shardbox ls: k.bagz: no record is 'nothing'"
+        ((${#lines[@]} == 301)) || fail 'rows'
+        [[ $(sed 's/.*"key":"key \([0-9]*\)".*/\1/' <<<"$output") == "$(grep key keys | cut -d' ' -f2)" ]]
+        [[ $(sed 's/.*"index":\([0-9]*\).*/\1/' <<<"$output") == "$(awk '/key/ { print $2 - 1 }' keys)" ]]
+        run_fail 1 slow_sb cat --keys=k.bagz -T keys "-j$threads" --frame=line a.bagz
+        stderr_is 'shardbox cat: nothing: no such record in k.bagz'
+        output_is "$(grep key keys | cut -d' ' -f2)"
+    done
+}

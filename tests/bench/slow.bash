@@ -74,6 +74,7 @@ measure_slow() {
     slow_list slow-ls numbers ls shards/a.bagz
     slow_list slow-verify numbers verify shards/a.bagz
     slow_list slow-convert numbers convert --force shards/a.bagz out.bagz
+    slow_list slow-ls-find names ls --find shards/k.bagz
     slow_list slow-keys names cat --keys=shards/k.bagz shards/a.bagz
     slow_list slow-split numbers split --force --parts=2 -o 'out-{}.bagz' shards/a.bagz
     rm out*.bagz
@@ -107,6 +108,8 @@ print_slow_figures() {
         "$(ratio "$(median slow-convert-1)" "$(median slow-convert-16)")"
     figure "the same: cat -T of these by their names in another bag" at-least 10 " ×" \
         "$(ratio "$(median slow-keys-1)" "$(median slow-keys-16)")"
+    figure "the same: ls --find -T of these names in that bag" at-least 10 " ×" \
+        "$(ratio "$(median slow-ls-find-1)" "$(median slow-ls-find-16)")"
     figure "the same: split -T of these" at-least 10 " ×" "$(ratio "$(median slow-split-1)" "$(median slow-split-16)")"
     figure "the same, 16 threads: cat of 10000 random names of 1 million" at-most 2 " s" "$(median slow-all-names-16)"
     figure "cat of 10000 random names: opens of a shard" at-most 1 "" "$(median slow-cat-opens)"
