@@ -210,5 +210,7 @@ static enum sb_code read_pages(void *context, struct sb_archive *archive, size_t
 
 enum sb_code sb_listed_read_ahead(struct sb_listed *listed, size_t from, struct sb_error *err)
 {
-    return run(listed, from, read_pages, err);
+    enum sb_code code = run(listed, from, read_pages, err);
+
+    return code == SB_INTERRUPT || code == SB_NOMEM ? code : SB_OK;
 }
