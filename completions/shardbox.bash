@@ -36,7 +36,7 @@ _shardbox_table() {
         first=archive others=row
         ;;
     find)
-        options='--type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= -T --files-from= --missing -0 --null --sort= --printf= --json --csv --bwlimit= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress -not -a -and -o -or -true -false -name -iname -path -ipath -wholename -iwholename -type -size -empty -newer -newermm -newermt -mtime -mmin -perm -uid -gid -user -group -prune -quit -print -print0 -printf -maxdepth -mindepth'
+        options='--type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= -T --files-from= --missing -0 --null --sort= --printf= --json --csv -j --threads= --bwlimit= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress -not -a -and -o -or -true -false -name -iname -path -ipath -wholename -iwholename -type -size -empty -newer -newermm -newermt -mtime -mmin -perm -uid -gid -user -group -prune -quit -print -print0 -printf -maxdepth -mindepth'
         first=archive others=path
         ;;
     du)
@@ -48,7 +48,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     rm)
-        options='-r --recursive -d --dir -T --files-from= -0 --null --include= --exclude= -f --force --wait -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-r --recursive -d --dir -T --files-from= -0 --null --include= --exclude= -f --force --wait -n --dry-run -j --threads= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     mv)
@@ -237,6 +237,7 @@ _shardbox_value() {
     find:--files-from | find:-T) wanted='file' ;;
     find:--sort) wanted='words:path address size' ;;
     find:--printf) wanted='any' ;;
+    find:--threads | find:-j) wanted='any' ;;
     find:--bwlimit) wanted='any' ;;
     find:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     find:--iconv) wanted='any' ;;
@@ -287,6 +288,7 @@ _shardbox_value() {
     rm:--include) wanted='any' ;;
     rm:--exclude) wanted='any' ;;
     rm:--wait=) wanted='any' ;;
+    rm:--threads | rm:-j) wanted='any' ;;
     mv:--target-directory | mv:-t) wanted='any' ;;
     mv:--existing) wanted='words:fail skip replace newer' ;;
     mv:--wait=) wanted='any' ;;

@@ -79,13 +79,13 @@ function __shardbox_takes_value
             return 0
         case ls:-L ls:--max-depth ls:--records ls:--array ls:--sort ls:--at ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:--from ls:--iconv ls:--memlimit ls:-j ls:--threads ls:--bwlimit
             return 0
-        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:-T find:--files-from find:--sort find:--printf find:--bwlimit find:--from find:--iconv find:--memlimit find:--compression find:--dictionary find:--limits find:--layout
+        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:-T find:--files-from find:--sort find:--printf find:-j find:--threads find:--bwlimit find:--from find:--iconv find:--memlimit find:--compression find:--dictionary find:--limits find:--layout
             return 0
         case du:-d du:--max-depth du:--array du:--sort du:--export du:-j du:--threads du:--bwlimit du:--from du:--iconv du:--memlimit du:--compression du:--dictionary du:--limits du:--layout
             return 0
         case verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--report verify:--prom verify:--repair-from verify:--repair-prefix verify:-j verify:--threads verify:--bwlimit verify:--max-size verify:--from verify:--iconv verify:--memlimit verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
             return 0
-        case rm:-T rm:--files-from rm:--include rm:--exclude
+        case rm:-T rm:--files-from rm:--include rm:--exclude rm:-j rm:--threads
             return 0
         case mv:-t mv:--target-directory mv:--existing
             return 0
@@ -475,6 +475,7 @@ complete -c shardbox -n '__shardbox_is find' -l sort -x -a 'path address size' -
 complete -c shardbox -n '__shardbox_is find' -l printf -x -d 'what to print, as find\'s; no newline is added'
 complete -c shardbox -n '__shardbox_is find' -l json -d 'an object a line, with all that is known'
 complete -c shardbox -n '__shardbox_is find' -l csv -d 'the same as CSV, below a line of names'
+complete -c shardbox -n '__shardbox_is find' -s j -l threads -x -d 'threads that look up the names of -T (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is find' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is find' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is find' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
@@ -574,6 +575,7 @@ complete -c shardbox -n '__shardbox_is rm' -l exclude -x -d 'leave out what matc
 complete -c shardbox -n '__shardbox_is rm' -s f -l force -d 'a missing name is no error'
 complete -c shardbox -n '__shardbox_is rm' -l wait -x -d 'while another process writes it, wait (TIME: 90s, 5m)'
 complete -c shardbox -n '__shardbox_is rm' -s n -l dry-run -d 'print what would change, a line each; change nothing'
+complete -c shardbox -n '__shardbox_is rm' -s j -l threads -x -d 'threads that look up the names of -T (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is rm' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is rm' -s v -l verbose -d 'say more about what is done'
 complete -c shardbox -n '__shardbox_is rm' -s h -l help -d 'show this help; --help-all shows every option'
