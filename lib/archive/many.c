@@ -12,7 +12,7 @@
 #define PIECE_MOST     4096     /* items in one read transaction */
 #define PIECE_MEASURED 4        /* items that show how long one takes */
 #define WORTH_NS       10000000 /* what is done sooner is done by one thread */
-#define CACHE_KIB      24576    /* of all connections but the first */
+#define CACHE_KIB      24576    /* of all connections but the archive's */
 #define LATEST         4        /* pieces that make the pace, about */
 
 struct piece {
@@ -22,7 +22,7 @@ struct piece {
 };
 
 struct sb_many {
-    struct sb_archive *archive;
+    struct sb_archive *archive; /* for what has none of its own */
     unsigned threads;
     int64_t pace; /* nanoseconds for an item; 0: unknown */
     struct piece *pieces;
@@ -117,12 +117,24 @@ static void open_twin(const struct sb_many *many, struct piece *piece)
 
     piece->tried = true;
     snprintf(small_cache, sizeof(small_cache), "PRAGMA cache_size=-%u",
-             CACHE_KIB / (many->threads - 1));
+             CACHE_KIB / many->threads);
     if (sb_archive_open_twin(&piece->twin, many->archive, &ignored) == SB_OK &&
         sb_database_run(piece->twin->db, small_cache, &ignored) == SB_OK)
         return;
     sb_archive_free(piece->twin);
     piece->twin = NULL;
+}
+
+bool sb_many_detach(struct sb_many *many)
+{
+    struct piece *first = many->pieces;
+
+    if (!first->tried && many->threads > 1)
+        open_twin(many, first);
+    if (!first->twin)
+        return false;
+    many->archive = first->twin;
+    return true;
 }
 
 static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
@@ -133,9 +145,9 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     enum sb_code code;
 
     (void)turns;
-    if (!piece->tried && piece != many->pieces)
+    if (!piece->tried)
         open_twin(many, piece);
-    if (piece->twin)
+    if (piece->twin && piece->twin != many->archive)
         return work_on(run, piece->twin, piece->from, piece->to, err);
     pthread_mutex_lock(&many->mutex);
     code = work_on(run, many->archive, piece->from, piece->to, err);

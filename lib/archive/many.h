@@ -2,7 +2,7 @@
  * Work on many names of an archive, on several threads, each with a connection of its own.
  *
  * How long a piece takes is measured: where all takes less than a thread does to begin, or with one
- * thread, or where no second connection can be had, the caller's connection does it. So nothing
+ * thread, or where no more connections can be had, the first connection does it. So nothing
  * depends on the threads but the time. Belongs to the archive's thread.
  */
 #ifndef SB_ARCHIVE_MANY_H
@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct sb_archive;
@@ -23,10 +24,16 @@ struct sb_many;
 typedef enum sb_code sb_many_work(void *context, struct sb_archive *archive, size_t from, size_t to,
                                   struct sb_error *err);
 
-/* `archive` must stay as long. */
+/* `archive` must stay as long. Its connection is used until sb_many_detach. */
 enum sb_code sb_many_new(struct sb_many **out, struct sb_archive *archive, unsigned threads,
                          struct sb_error *err) SB_CHECKED;
 void sb_many_free(struct sb_many *many); /* NULL is allowed */
+
+/*
+ * From now on only connections of its own are used, so that sb_many_run may be called on another
+ * thread while the archive is used. False where there can be no second one.
+ */
+bool sb_many_detach(struct sb_many *many);
 
 /* Ends early with the error of the first piece that fails; then some later ones are done, too. */
 enum sb_code sb_many_run(struct sb_many *many, size_t from, size_t to, sb_many_work *work,

@@ -6,6 +6,7 @@
 #include "archive/shards.h"
 #include "core/number.h"
 #include "core/pipeline.h"
+#include "core/time.h"
 #include "store/unmatched.h"
 #include "task/fetch/impl.h"
 #include "task/transfer/recode.h"
@@ -13,10 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOT_NAMES      256
+#define SLOT_FIRST      16    /* names; twice as many each time, */
+#define SLOT_MOST       256   /* up to this */
+#define SLOW_NS         50000 /* for a name: who waits so long is to wait for few */
 #define QUEUE_FIRST     512   /* names; the limit grows fourfold when it is reached at once, */
 #define QUEUE_MOST      32768 /* up to this */
-#define LOOK_AHEAD_STEP 2048  /* names */
 #define SLOTS_MAX       32
 #define LOOKED_UP_MOST  32 /* look-ups for one name, while its file keeps being moved */
 #define IN_FLIGHT_BYTES ((size_t)72 << 20) /* of answers, in all slots */
@@ -28,11 +30,13 @@ static bool is_answered(const struct sb_queue *queue)
 
 static enum sb_code collect(struct sb_fetch *f, struct sb_queue *queue, struct sb_error *err)
 {
-    enum sb_code code =
-        sb_queue_collect(queue, f->names, f->queue_limit, f->options->by_address, &f->ended, err);
+    enum sb_code code;
 
-    if (queue->count == f->queue_limit && f->queue_limit < QUEUE_MOST)
+    if (f->queue_filled && f->queue_limit < QUEUE_MOST && !f->slow)
         f->queue_limit *= 4;
+    code =
+        sb_queue_collect(queue, f->names, f->queue_limit, f->options->by_address, &f->ended, err);
+    f->queue_filled = queue->count == f->queue_limit;
     return code;
 }
 
@@ -40,32 +44,23 @@ static enum sb_code collect(struct sb_fetch *f, struct sb_queue *queue, struct s
 static enum sb_code turn_queues(struct sb_fetch *f, struct sb_error *err)
 {
     struct sb_queue *answered = f->now;
-    enum sb_code code = SB_OK;
+    enum sb_code code = sb_look_ahead_end(&f->look_ahead, err);
 
     f->now = f->ahead;
     f->ahead = answered;
-    if (is_answered(f->now) && !f->ended)
+    if (!code && is_answered(f->now) && !f->ended)
         code = collect(f, f->now, err);
     if (!code)
-        code = sb_queue_look_up(f->now, f->many, f->options, f->now->count, err);
+        code = sb_queue_look_up(f->now, f->many, f->options, err);
     if (code)
         return code;
     if (f->options->by_address)
         sb_queue_sort_by_address(f->now);
     else if (!f->ended && f->names->ready(f->names->context))
         code = collect(f, f->ahead, err);
+    if (!code && !is_answered(f->ahead))
+        sb_look_ahead_begin(&f->look_ahead, f->ahead);
     return code;
-}
-
-/* Keeps pace with the current queue, so that the other is looked up when this one is used up. */
-static enum sb_code look_ahead(struct sb_fetch *f, struct sb_error *err)
-{
-    struct sb_queue *ahead = f->ahead;
-    size_t due = f->now->count ? ahead->count * f->now->next / f->now->count : 0;
-
-    if (is_answered(ahead) || due < ahead->looked_up + LOOK_AHEAD_STEP)
-        return SB_OK;
-    return sb_queue_look_up(ahead, f->many, f->options, due, err);
 }
 
 static bool fits_in_memory(const struct sb_fetch *f, size_t cost)
@@ -86,7 +81,7 @@ static enum sb_code fill(void *context, void *slot_context, struct sb_error *err
     queue = f->now;
     if (is_answered(queue))
         return SB_END;
-    while (!is_answered(queue) && slot->count < SLOT_NAMES) {
+    while (!is_answered(queue) && slot->count < f->slot_names) {
         const struct sb_request *request = &queue->requests[queue->next];
         size_t cost = sb_request_cost(request, f->options);
 
@@ -98,7 +93,7 @@ static enum sb_code fill(void *context, void *slot_context, struct sb_error *err
         queue->next++;
     }
     f->in_flight += slot->cost;
-    return look_ahead(f, err);
+    return SB_OK;
 }
 
 static int fill_would_wait(void *context)
@@ -108,14 +103,21 @@ static int fill_would_wait(void *context)
 
     if (!is_answered(queue))
         return !fits_in_memory(f, sb_request_cost(&queue->requests[queue->next], f->options));
-    return is_answered(f->ahead) && !f->ended && !f->names->ready(f->names->context);
+    if (is_answered(f->ahead))
+        return !f->ended && !f->names->ready(f->names->context);
+    return sb_look_ahead_is_busy(&f->look_ahead);
 }
 
 static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
 {
+    struct sb_slot *self = slot;
+    int64_t began = sb_clock_ns();
+    enum sb_code code = sb_slot_read(self, err);
+
     (void)context;
     (void)turns;
-    return sb_slot_read(slot, err);
+    self->took = sb_clock_ns() - began;
+    return code;
 }
 
 enum sb_code sb_fetch_give(struct sb_fetch *f, const void *data, size_t size, struct sb_error *err)
@@ -304,12 +306,24 @@ static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool aga
     return code ? code : sb_fetch_frames_flush(&f->frames, err);
 }
 
+/* Where each name is waited for, few in a slot and a queue let all threads wait at once. */
+static void follow(struct sb_fetch *f, const struct sb_slot *slot)
+{
+    f->slow = slot->took > SLOW_NS * (int64_t)slot->count;
+    if (f->slow)
+        f->slot_names = SLOT_FIRST;
+    else if (slot->count == f->slot_names && f->slot_names < SLOT_MOST)
+        f->slot_names *= 2;
+}
+
 static enum sb_code drain(void *context, void *slot_context, struct sb_error *err)
 {
     struct sb_fetch *f = context;
     struct sb_slot *slot = slot_context;
-    enum sb_code code = give_slot(f, slot, false, err);
+    enum sb_code code;
 
+    follow(f, slot);
+    code = give_slot(f, slot, false, err);
     f->in_flight -= slot->cost;
     if (slot->data_capacity > SB_FETCH_SLOT_BYTES) {
         free(slot->data);
@@ -334,6 +348,7 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     static const struct sb_pipeline_ops ops = {
         .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
     struct sb_fetch f = {.lookup = {.archive = archive, .options = options},
+                         .look_ahead = {.options = options},
                          .options = options,
                          .names = names,
                          .output = output,
@@ -346,6 +361,7 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     *counts = (struct sb_fetch_counts){0};
     f.now = &f.queues[0];
     f.ahead = &f.queues[1];
+    f.slot_names = SLOT_FIRST;
     f.queue_limit = options->by_address ? SB_FETCH_SORTED_MAX : QUEUE_FIRST;
     if (!slots)
         code = sb_fail_memory(err);
@@ -355,6 +371,7 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
         code = sb_shards_open(&f.shards, archive, err);
     if (!code)
         code = sb_many_new(&f.many, archive, options->threads, err);
+    f.look_ahead.many = f.many;
     if (!code)
         code = sb_content_open(&f.content, archive, f.shards, err);
     for (unsigned i = 0; !code && i < count; i++) {
@@ -369,6 +386,7 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     for (unsigned i = 0; slots && i < count; i++)
         sb_slot_release(&slots[i]);
     free(slots);
+    sb_look_ahead_release(&f.look_ahead);
     sb_many_free(f.many);
     sb_queue_release(&f.queues[0]);
     sb_queue_release(&f.queues[1]);

@@ -5,6 +5,7 @@
 #ifndef SB_TASK_FETCH_IMPL_H
 #define SB_TASK_FETCH_IMPL_H
 
+#include "task/fetch/ahead.h"
 #include "task/fetch/fetch.h"
 #include "task/fetch/frames.h"
 #include "task/fetch/queue.h"
@@ -25,8 +26,12 @@ struct sb_fetch {
     struct sb_many *many;
     struct sb_queue queues[2];
     struct sb_queue *now;   /* being moved to slots */
-    struct sb_queue *ahead; /* looked up meanwhile, a few names for every slot */
+    struct sb_queue *ahead; /* looked up meanwhile */
+    struct sb_look_ahead look_ahead;
     size_t queue_limit;
+    bool queue_filled; /* the latest, up to the limit */
+    size_t slot_names;
+    bool slow; /* reading is waiting */
     size_t in_flight; /* sum of the costs of filled slots */
     bool ended;       /* no more names */
     struct sb_fetch_frames frames;

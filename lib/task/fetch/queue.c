@@ -153,7 +153,8 @@ enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_name
     enum sb_code code;
     size_t size;
 
-    queue->count = queue->looked_up = queue->next = 0;
+    queue->count = queue->next = 0;
+    queue->looked_up = false;
     sb_buf_clear(&queue->names);
     do {
         code = names->next(names->context, &name, &size, err);
@@ -166,7 +167,6 @@ enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_name
             return code;
     } while (queue->count < limit && queue->names.size < NAMES_BYTES &&
              (patient || names->ready(names->context)));
-    sb_name_order(queue->order, queue->count, name_at, queue);
     return SB_OK;
 }
 
@@ -190,14 +190,15 @@ static enum sb_code look_up_some(void *context, struct sb_archive *archive, size
 }
 
 enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_many *many,
-                              const struct sb_fetch_options *options, size_t wanted,
-                              struct sb_error *err)
+                              const struct sb_fetch_options *options, struct sb_error *err)
 {
     struct looking looking = {.queue = queue, .options = options};
-    enum sb_code code = sb_many_run(many, queue->looked_up, wanted, look_up_some, &looking, err);
 
-    queue->looked_up = wanted;
-    return code;
+    if (queue->looked_up)
+        return SB_OK;
+    queue->looked_up = true;
+    sb_name_order(queue->order, queue->count, name_at, queue);
+    return sb_many_run(many, 0, queue->count, look_up_some, &looking, err);
 }
 
 static int compare_addresses(const void *a, const void *b)

@@ -19,8 +19,8 @@ struct sb_queue {
     struct sb_name_place *order; /* of look-ups */
     size_t capacity;             /* of requests and order */
     size_t count;
-    size_t looked_up; /* how many of `order` */
-    size_t next;      /* the request to answer next; count: none */
+    bool looked_up;
+    size_t next; /* the request to answer next; count: none */
 };
 
 struct sb_lookup {
@@ -50,9 +50,9 @@ enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_name
                               size_t limit, bool patient, bool *ended,
                               struct sb_error *err) SB_CHECKED;
 
-/* Continues until `wanted` names are looked up, in read transactions of bounded length. */
+/* Unless it was done already; in read transactions of bounded length. */
 enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_many *many,
-                              const struct sb_fetch_options *options, size_t wanted,
+                              const struct sb_fetch_options *options,
                               struct sb_error *err) SB_CHECKED;
 
 /* Once all are looked up: requests without an address come first. */

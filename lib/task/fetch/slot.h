@@ -69,6 +69,7 @@ struct sb_slot {
     char *data;
     size_t data_capacity;
     size_t data_size;
+    int64_t took; /* nanoseconds, of sb_slot_read; for its caller */
 };
 
 static inline const char *sb_request_name(const struct sb_buf *names,
