@@ -12,7 +12,7 @@
 #define PIECE_MOST     4096     /* items in one read transaction */
 #define PIECE_MEASURED 4        /* items that show how long one takes */
 #define WORTH_NS       10000000 /* what is done sooner is done by one thread */
-#define CACHE_KIB      24576    /* of all connections but the archive's */
+#define CACHE_KIB      40960    /* of all connections but the archive's */
 #define LATEST         4        /* pieces that make the pace, about */
 
 struct piece {
@@ -116,8 +116,7 @@ static void open_twin(const struct sb_many *many, struct piece *piece)
     struct sb_error ignored;
 
     piece->tried = true;
-    snprintf(small_cache, sizeof(small_cache), "PRAGMA cache_size=-%u",
-             CACHE_KIB / many->threads);
+    snprintf(small_cache, sizeof(small_cache), "PRAGMA cache_size=-%u", CACHE_KIB / many->threads);
     if (sb_archive_open_twin(&piece->twin, many->archive, &ignored) == SB_OK &&
         sb_database_run(piece->twin->db, small_cache, &ignored) == SB_OK)
         return;

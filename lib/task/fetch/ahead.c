@@ -11,7 +11,8 @@ static void *look_up(void *argument)
     struct sb_look_ahead *ahead = argument;
 
     ahead->error.code = SB_OK;
-    if (sb_many_detach(ahead->many))
+    ahead->alone = !sb_many_detach(ahead->many);
+    if (!ahead->alone)
         ahead->error.code =
             sb_queue_look_up(ahead->queue, ahead->many, ahead->options, &ahead->error);
     atomic_store(&ahead->done, true);
@@ -20,7 +21,7 @@ static void *look_up(void *argument)
 
 void sb_look_ahead_begin(struct sb_look_ahead *ahead, struct sb_queue *queue)
 {
-    if (ahead->options->threads == 1 || queue->count < WORTH_A_THREAD)
+    if (ahead->alone || ahead->options->threads == 1 || queue->count < WORTH_A_THREAD)
         return;
     atomic_store(&ahead->done, false);
     ahead->queue = queue;

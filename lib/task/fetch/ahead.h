@@ -21,6 +21,7 @@ struct sb_look_ahead {
     struct sb_many *many;
     const struct sb_fetch_options *options;
     struct sb_queue *queue; /* NULL: none under way */
+    bool alone;             /* there is no connection to spare */
     pthread_t thread;
     atomic_bool done;
     struct sb_error error;

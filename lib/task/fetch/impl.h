@@ -31,7 +31,7 @@ struct sb_fetch {
     size_t queue_limit;
     bool queue_filled; /* the latest, up to the limit */
     size_t slot_names;
-    bool slow; /* reading is waiting */
+    bool slow;        /* reading is waiting */
     size_t in_flight; /* sum of the costs of filled slots */
     bool ended;       /* no more names */
     struct sb_fetch_frames frames;
