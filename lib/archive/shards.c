@@ -11,6 +11,7 @@
 #include "core/open_files.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,14 @@
 
 #define BASES_MOST  2
 #define BLOCK_BYTES (1 << 20)
+#define OPENINGS    16
 
 struct sb_shards {
     struct sb_bytes *bytes;     /* the archive's; NULL: files, and all fields below are used */
     struct sb_places *places;   /* NULL: shards have their final names */
     char *bases[BASES_MOST];    /* of their final names, in the order of search; NULL: no more */
     struct sb_open_files files; /* by number; the generation is that of the places */
+    pthread_mutex_t opening[OPENINGS]; /* by number: only one thread opens a shard */
 };
 
 static enum sb_code add_base(struct sb_shards *shards, char *base, struct sb_error *err)
@@ -83,6 +86,8 @@ static struct sb_shards *new_shards(void)
     if (!shards)
         return NULL;
     sb_open_files_begin(&shards->files, SB_OPEN_FILES_FEW);
+    for (size_t i = 0; i < OPENINGS; i++)
+        pthread_mutex_init(&shards->opening[i], NULL);
     return shards;
 }
 
@@ -132,6 +137,8 @@ void sb_shards_free(struct sb_shards *shards)
         free(shards->bases[i]);
     sb_places_unref(shards->places);
     sb_open_files_end(&shards->files);
+    for (i = 0; i < OPENINGS; i++)
+        pthread_mutex_destroy(&shards->opening[i]);
     free(shards);
 }
 
@@ -199,16 +206,24 @@ static enum sb_code locate(struct sb_shards *shards, uint32_t shard, struct sb_b
     return SB_OK;
 }
 
-static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct sb_file **out,
-                            struct sb_error *err)
+static bool find_open(struct sb_shards *shards, uint32_t shard, struct sb_file **out)
 {
     uint32_t generation = shards->places ? sb_places_generation(shards->places) : 0;
+
+    *out = sb_open_files_find(&shards->files, shard, generation);
+    return *out != NULL;
+}
+
+/* Unless another thread has just done it. */
+static enum sb_code open_shard(struct sb_shards *shards, uint32_t shard, struct sb_file **out,
+                               struct sb_error *err)
+{
     struct sb_buf name = {0};
+    uint32_t generation;
     struct stat st;
     enum sb_code code;
 
-    *out = sb_open_files_find(&shards->files, shard, generation);
-    if (*out)
+    if (find_open(shards, shard, out))
         return SB_OK;
     code = locate(shards, shard, &name, &st, &generation, err);
     if (!code)
@@ -216,6 +231,20 @@ static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct sb_
     if (!code)
         sb_open_files_keep(&shards->files, shard, generation, *out);
     sb_buf_release(&name);
+    return code;
+}
+
+static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct sb_file **out,
+                            struct sb_error *err)
+{
+    pthread_mutex_t *opening = &shards->opening[shard % OPENINGS];
+    enum sb_code code;
+
+    if (find_open(shards, shard, out))
+        return SB_OK;
+    pthread_mutex_lock(opening);
+    code = open_shard(shards, shard, out, err);
+    pthread_mutex_unlock(opening);
     return code;
 }
 
