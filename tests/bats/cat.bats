@@ -450,4 +450,19 @@ make_large_archive() {
         run_fail 1 sb cat --batch "-j$threads" -T names many.barecat
         [[ $output == "$one" && $stderr == "$one_says" ]]
     done
+    [[ -e ${SLOW_SHIM:-} ]] || skip 'the shim is not built'
+    for threads in 2 16; do
+        run_fail 1 env LD_PRELOAD="$SLOW_SHIM" SLOW_ROOT="$PWD" SLOW_MICROSECONDS=100 \
+            "$SHARDBOX" cat --batch "-j$threads" -T names many.barecat
+        [[ $output == "$one" && $stderr == "$one_says" ]]
+    done
+}
+
+@test "names in pieces: what is there is answered, also while many are looked up ahead" {
+    mkdir many
+    (cd many && seq 3000 | split -l 1 -a 4 - f)
+    sb pack many.barecat -C many .
+    (cd many && ls) >names
+    (cat names names && sleep 1 && cat names) | sb cat -j 4 -T - many.barecat >got
+    { seq 3000 && seq 3000 && seq 3000; } | cmp - got
 }

@@ -69,6 +69,18 @@ add_shard() {
     done
 }
 
+@test "cat: the same, while another thread looks names up" {
+    for sums in 'with sums' 'without sums'; do
+        rm -rf a.barecat* goes stays
+        make_both "$sums"
+        find stays -type f | sort -r >once
+        for _ in {1..8}; do cat once; done >names
+        during rearrange sb cat -j 4 -T names a.barecat
+        xargs cat <names | cmp - got
+        [[ ! -s said ]] || fail "$(cat said)"
+    done
+}
+
 @test "cat: a large file moves between two of its blocks" {
     for sums in 'with sums' 'without sums'; do
         rm -rf a.barecat* goes stays
