@@ -3,7 +3,8 @@
  *
  * How long a piece takes is measured: where all takes less than a thread does to begin, or with one
  * thread, or where no more connections can be had, the first connection does it. So nothing
- * depends on the threads but the time. Belongs to the archive's thread.
+ * depends on the threads but the time. Belongs to one thread at a time: the archive's, until
+ * sb_many_detach.
  */
 #ifndef SB_ARCHIVE_MANY_H
 #define SB_ARCHIVE_MANY_H
@@ -30,8 +31,8 @@ enum sb_code sb_many_new(struct sb_many **out, struct sb_archive *archive, unsig
 void sb_many_free(struct sb_many *many); /* NULL is allowed */
 
 /*
- * From now on only connections of its own are used, so that sb_many_run may be called on another
- * thread while the archive is used. False where there can be no second one.
+ * From now on only connections of its own are used, so that another thread, which calls this, too,
+ * may run it while the archive is used. False where there can be no second one.
  */
 bool sb_many_detach(struct sb_many *many);
 
