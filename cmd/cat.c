@@ -538,6 +538,7 @@ static int run(void *context, char **operands, int count)
         settings->framing = SB_FRAMING_BATCH;
     if (!part_parse(settings->part, &settings->share))
         return message_status();
+    settings->opening.once = count == 2 && !settings->files_from && !settings->samples;
     if (open_store(&store, operands[0], &settings->opening, &err))
         return message_failure(&err);
     status = cat_store(settings, store, operands + 1, (size_t)count - 1);

@@ -92,6 +92,7 @@ enum sb_code open_store_with(struct sb_store **out, const char *path, const stru
                 .layout = (enum sb_bag_layout)words->layout,
                 .dictionary = words->dictionary},
         .notify = notify,
+        .once = opening->once,
     };
 
     if (!sb_store_open(out, path, &options, err))

@@ -26,6 +26,7 @@ struct opening {
     struct sb_container_type from; /* SB_UNKNOWN: recognised by content */
     struct bag_words bag;          /* of commands that read any container alike */
     bool places;                   /* of bytes in the container are shown; set by the command */
+    bool once;                     /* see store.h; set by the command */
 };
 
 #define OPTION_FROM                                                                                \

@@ -4,18 +4,21 @@
 #include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "archive/index_file.h"
 #include "archive/own/pending.h"
 #include "archive/own/shardcount.h"
 #include "archive/places.h"
 #include "archive/reader.h"
 #include "archive/shards.h"
 #include "archive/unlocked.h"
+#include "core/context.h"
 #include "core/io.h"
 #include "core/kept_open.h"
 #include "core/name.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +141,7 @@ enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err)
     if (!archive->file || archive->noticed || archive->whole)
         return SB_OK;
     archive->noticed = archive->transactions > 0;
-    now = sb_archive_generation(archive);
+    now = sb_database_change_counter(archive->db);
     if (now == archive->generation)
         return SB_OK;
     archive->generation = now;
@@ -158,7 +161,7 @@ static enum sb_code open_header(struct sb_archive *archive, struct sb_error *err
 {
     int moved = 0;
 
-    sqlite3_file_control(archive->db, "main", SQLITE_FCNTL_FILE_POINTER, &archive->file);
+    archive->file = sb_database_file(archive->db);
     if (stat(archive->index_path, &archive->opened))
         return sb_fail_errno(err, errno, "%s", archive->index_path);
     sqlite3_file_control(archive->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
@@ -168,24 +171,51 @@ static enum sb_code open_header(struct sb_archive *archive, struct sb_error *err
     return SB_OK;
 }
 
-/* Opens the database at index_path and reads all that does not change with its rows. */
-static enum sb_code connect(struct sb_archive *archive, struct sb_error *err)
+/* Begins a transaction, too. */
+static enum sb_code connect_by_path(struct sb_archive *archive, struct sb_error *err)
 {
-    enum sb_code code;
+    enum sb_code code = sb_database_open(&archive->db, archive->index_path, SB_DB_READ, err);
 
-    code = sb_database_open(&archive->db, archive->index_path, SB_DB_READ, err);
     archive->unlocked = sb_database_is_unlocked(archive->db);
     if (!code && !archive->is_twin)
         code = open_header(archive, err);
-    if (!code)
-        code = sb_archive_begin(archive, err);
+    return code ? code : sb_archive_begin(archive, err);
+}
+
+static enum sb_code connect_found(struct sb_archive *archive, const struct sb_index_found *found,
+                                  struct sb_error *err)
+{
+    enum sb_code code = sb_database_open_found(&archive->db, archive->index_path, found, err);
+
     if (code)
         return code;
-    code = sb_schema_inspect(archive->db, &archive->layout, false, err);
-    archive->generation = sb_archive_generation(archive);
+    archive->file = sb_database_file(archive->db);
+    archive->opened = found->file->st;
+    archive->transactions = 1;
+    return SB_OK;
+}
+
+/*
+ * Reads all that does not change with the rows, and ends the transaction, unless it is kept: not
+ * where a warning may have to wait for a terminal.
+ */
+static enum sb_code inspect(struct sb_archive *archive, bool once, struct sb_error *err)
+{
+    enum sb_code code = sb_schema_inspect(archive->db, &archive->layout, false, err);
+
+    archive->generation = sb_database_change_counter(archive->db);
     if (!code)
         code = read_placing(archive, err);
-    return sb_archive_end(archive, code, err);
+    archive->kept = once && !code && archive->layout.schema != SB_SCHEMA_NEWER;
+    return archive->kept ? SB_OK : sb_archive_end(archive, code, err);
+}
+
+/* Opens the database at index_path. */
+static enum sb_code connect(struct sb_archive *archive, struct sb_error *err)
+{
+    enum sb_code code = connect_by_path(archive, err);
+
+    return code ? code : inspect(archive, false, err);
 }
 
 static enum sb_code open_once(struct sb_archive **out, const char *path, struct sb_error *err)
@@ -217,6 +247,54 @@ enum sb_code sb_archive_open(struct sb_archive **out, const char *path, struct s
     for (int i = 0; code == SB_CHANGED && i < REPLACED_MOST; i++)
         code = open_once(out, path, err);
     return code;
+}
+
+/* The path of a descriptor, as the kernel knows it: absolute, without links. */
+static char *path_of(const struct sb_file *file)
+{
+    char link[32], path[PATH_MAX];
+    ssize_t size;
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
+    size = readlink(link, path, sizeof(path));
+    return size > 0 && size < (ssize_t)sizeof(path) && *path == '/' ? strndup(path, (size_t)size)
+                                                                    : NULL;
+}
+
+static enum sb_code open_found(struct sb_archive **out, const char *path,
+                               const struct sb_index_found *found, bool once, struct sb_error *err)
+{
+    struct sb_archive *archive = calloc(1, sizeof(*archive));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!archive)
+        return sb_fail_memory(err);
+    archive->path = strdup(path);
+    archive->index_path = path_of(found->file);
+    code = archive->path ? SB_OK : sb_fail_memory(err);
+    if (!code)
+        code = archive->index_path ? sb_places_new(&archive->places, err) : SB_CHANGED;
+    if (!code)
+        code = connect_found(archive, found, err);
+    if (!code)
+        code = inspect(archive, once, err);
+    if (code) {
+        sb_archive_free(archive);
+        return code;
+    }
+    sb_context_resolves(path, archive->index_path);
+    *out = archive;
+    return SB_OK;
+}
+
+enum sb_code sb_archive_open_found(struct sb_archive **out, const char *path,
+                                   const struct sb_index_found *found, bool once,
+                                   struct sb_error *err)
+{
+    enum sb_code code = found ? open_found(out, path, found, once, err) : SB_CHANGED;
+
+    return code == SB_CHANGED ? sb_archive_open(out, path, err) : code;
 }
 
 enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archive *archive,
@@ -468,7 +546,7 @@ static enum sb_code look_up(struct sb_archive *archive, const char *path, size_t
 enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, size_t size,
                                struct sb_entry *entry, struct sb_error *err)
 {
-    if (!archive->unlocked || archive->transactions > 0)
+    if (!archive->kept && (!archive->unlocked || archive->transactions > 0))
         return look_up(archive, path, size, entry, err);
     if (sb_archive_begin(archive, err))
         return err->code;

@@ -18,6 +18,7 @@
 struct sqlite3;
 struct sb_archive;
 struct sb_bytes;
+struct sb_index_found;
 struct sb_shards;
 struct stat;
 
@@ -40,6 +41,15 @@ bool sb_archive_looks_like(const char *path);
  */
 enum sb_code sb_archive_open(struct sb_archive **out, const char *path,
                              struct sb_error *err) SB_CHECKED;
+
+/*
+ * The same, if a descriptor of the index is open already (index_file.h; NULL: none): in fewer
+ * calls, where that is possible. once: no command waits between this and its first look-up, which
+ * then shares the read transaction of the opening, and its lock.
+ */
+enum sb_code sb_archive_open_found(struct sb_archive **out, const char *path,
+                                   const struct sb_index_found *found, bool once,
+                                   struct sb_error *err) SB_CHECKED;
 
 void sb_archive_free(struct sb_archive *archive);
 

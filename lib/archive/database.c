@@ -1,6 +1,7 @@
 #include "archive/database.h"
 
 #include "archive/entry.h"
+#include "archive/index_file.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
 #include "archive/unlocked.h"
@@ -91,6 +92,14 @@ uint32_t sb_database_change_counter(sqlite3 *db)
 
     sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
     return sb_database_counter_in(file);
+}
+
+struct sqlite3_file *sb_database_file(struct sqlite3 *db)
+{
+    sqlite3_file *file = NULL;
+
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    return sb_index_file_real(file);
 }
 
 enum sb_code sb_database_run(struct sqlite3 *db, const char *sql, struct sb_error *err)
@@ -281,17 +290,16 @@ static int harden(sqlite3 *db, enum sb_database_mode mode)
  * The first statements that read the file: a bad header, a hot journal or a lock shows here. That
  * for the version begins the transaction in which the schema is loaded, too.
  */
-static int first_read(sqlite3 *db)
+static int first_read(sqlite3 *db, bool goes_on)
 {
     int rc = sqlite3_exec(db,
                           "PRAGMA mmap_size=0; PRAGMA temp_store=FILE; PRAGMA cell_size_check=ON;"
-                          "BEGIN; PRAGMA schema_version; SELECT count(*) FROM sqlite_schema;"
-                          "COMMIT",
+                          "BEGIN; PRAGMA schema_version; SELECT count(*) FROM sqlite_schema",
                           NULL, NULL, NULL);
 
-    if (rc)
-        return rc;
-    return sqlite3_exec(db, "PRAGMA cache_size=-40960", NULL, NULL, NULL);
+    if (!rc && !goes_on)
+        rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    return rc ? rc : sqlite3_exec(db, "PRAGMA cache_size=-40960", NULL, NULL, NULL);
 }
 
 static int open_raw(sqlite3 **out, const char *name, int flags, const char *vfs,
@@ -305,7 +313,7 @@ static int open_raw(sqlite3 **out, const char *name, int flags, const char *vfs,
     if (rc)
         return rc;
     rc = harden(*out, mode);
-    return rc ? rc : first_read(*out);
+    return rc ? rc : first_read(*out, false);
 }
 
 /* `file:` URI of an absolute path, with every special byte escaped. */
@@ -420,6 +428,7 @@ static void configure_once(void)
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     sb_unlocked_prepare();
     sb_journal_prepare();
+    sb_index_file_prepare();
 }
 
 /* Before the first connection. */
@@ -471,6 +480,50 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
 fail:
     sb_database_close(*out);
     *out = NULL;
+    return code;
+}
+
+static int open_found(sqlite3 **out, const char *file, const struct sb_index_found *found)
+{
+    int rc;
+
+    sb_journal_opens(file);
+    sb_index_file_opens(found);
+    rc = sqlite3_open_v2(file, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, SB_INDEX_FILE_VFS);
+    sb_index_file_opens(NULL);
+    sb_journal_opens(NULL);
+    if (!rc)
+        rc = harden(*out, SB_DB_READ);
+    /* Closing looks at the path before a checkpoint, which a reader cannot make. */
+    if (!rc)
+        rc = sqlite3_db_config(*out, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    return rc ? rc : first_read(*out, true);
+}
+
+enum sb_code sb_database_open_found(struct sqlite3 **out, const char *file,
+                                    const struct sb_index_found *found, struct sb_error *err)
+{
+    const struct stat *st = &found->file->st;
+    struct stat now;
+    enum sb_code code = SB_CHANGED;
+    int rc;
+
+    *out = NULL;
+    if (!sb_index_file_can(found))
+        return SB_CHANGED;
+    configure();
+    choose_temp_directory(file);
+    rc = open_found(out, file, found);
+    if (code_of(rc) == SB_LOCKED)
+        code = fail_open(*out, file, rc, err);
+    /* The journal was looked for under this name: it must be that of what was opened. */
+    else if (rc == SQLITE_OK && lstat(file, &now) == 0 && now.st_dev == st->st_dev &&
+             now.st_ino == st->st_ino)
+        code = sb_keep_open(*out, st, err);
+    if (code) {
+        sb_database_close(*out);
+        *out = NULL;
+    }
     return code;
 }
 

@@ -19,6 +19,7 @@ struct sqlite3;
 struct sqlite3_file;
 struct sqlite3_stmt;
 struct sb_entry;
+struct sb_index_found;
 
 enum sb_database_mode {
     SB_DB_READ,   /* rolls back a hot journal if it can be written; reads a WAL-mode file in a
@@ -34,6 +35,15 @@ enum sb_database_mode {
  */
 enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode,
                               struct sb_error *err) SB_CHECKED;
+
+/*
+ * The same, for reading, of a file that is open already, in fewer calls (index_file.h): `file` is
+ * its path, absolute and without links. SB_OK: the connection is in a read transaction, under whose
+ * lock that path was verified. SB_CHANGED: it must be opened by its path. SB_LOCKED, SB_NOMEM.
+ */
+enum sb_code sb_database_open_found(struct sqlite3 **out, const char *file,
+                                    const struct sb_index_found *found,
+                                    struct sb_error *err) SB_CHECKED;
 
 /*
  * A private database in a temporary file, which is made only once the data outgrows the cache; for
@@ -60,6 +70,9 @@ enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err);
  */
 uint32_t sb_database_change_counter(struct sqlite3 *db);
 uint32_t sb_database_counter_in(struct sqlite3_file *file); /* its file, or NULL */
+
+/* Its file, which any thread may read. */
+struct sqlite3_file *sb_database_file(struct sqlite3 *db);
 
 /* Runs statements that return no rows. */
 enum sb_code sb_database_run(struct sqlite3 *db, const char *sql, struct sb_error *err) SB_CHECKED;

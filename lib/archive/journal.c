@@ -1,6 +1,7 @@
 #include "archive/journal.h"
 
 #include "archive/database.h"
+#include "archive/index_file.h"
 #include "archive/own/note.h"
 #include "archive/own/own_names.h"
 #include "core/io.h"
@@ -115,9 +116,12 @@ static int open_own(const char *path, int flags, int mode)
 {
     size_t kind = kind_of(path);
     unsigned char start[START_BYTES];
-    int fd, reason;
+    bool is_main = main_file && strcmp(path, main_file) == 0;
+    int fd = is_main ? sb_index_file_take(flags) : -1, reason;
 
-    if (kind == KINDS || (main_file && strcmp(path, main_file) == 0))
+    if (fd >= 0)
+        return fd;
+    if (kind == KINDS || is_main)
         return open(path, flags, (mode_t)mode);
     fd = open(path, flags | O_NONBLOCK | O_NOCTTY, (mode_t)mode);
     if (fd < 0 && errno == EISDIR)

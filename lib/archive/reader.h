@@ -57,6 +57,7 @@ struct sb_archive {
     bool unlocked;            /* read without locks */
     uint32_t begun_at;        /* if so, the generation when the transaction began */
     int transactions;
+    bool kept;    /* that of the opening has not ended: the next one takes it over */
     bool noticed; /* sb_archive_notice was called in this transaction */
     sqlite3_stmt *statements[SB_STATEMENT_COUNT];
     struct sb_buf found; /* the path of the last look-up */

@@ -20,6 +20,10 @@ enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
+    if (archive->kept) {
+        archive->kept = false;
+        return SB_OK;
+    }
     if (archive->transactions == 0 && archive->unlocked)
         archive->begun_at = sb_archive_generation(archive);
     if (archive->transactions == 0)

@@ -72,7 +72,7 @@ struct sb_kind {
     unsigned can_in_pieces;  /* those that it also has on a pipe, or compressed as a whole */
     const char *never_piped; /* "an archive": it is several files, so it cannot be piped; or NULL */
     bool is_directory;
-    bool by_path;            /* opened by its path: no descriptor is kept */
+    bool by_path; /* opened by its path: no descriptor is kept (SB_ARCHIVE: until then) */
     unsigned can_as_several; /* what it can do as a spec of several files, when no file has this
                                 path; 0: no such specs */
     bool starts_anyhow;      /* recognised without its first bytes, which are not read */

@@ -246,7 +246,7 @@ static enum sb_code look_at_path(struct sb_input *input, struct sb_error *err)
         return SB_OK;
     if (open_path(input, err) || look_at_descriptor(input, err))
         return err->code;
-    if (input->kind->by_path)
+    if (input->kind->by_path && (input->kind != &sb_archive_kind || input->pipe))
         close_files(input);
     return SB_OK;
 }

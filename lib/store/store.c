@@ -1,5 +1,6 @@
 #include "store/kind.h"
 
+#include "archive/index_file.h"
 #include "core/context.h"
 #include "store/cache/cache.h"
 
@@ -55,8 +56,14 @@ static void report_version(const struct sb_store *store)
 static enum sb_code open_archive(struct sb_store *store, struct sb_error *err)
 {
     struct sb_input *input = &store->input;
-    enum sb_code code = sb_archive_open(&input->archive, input->path, err);
+    const struct sb_index_found found = {
+        .file = input->file, .start = input->first, .start_size = input->first_size};
+    enum sb_code code = sb_archive_open_found(
+        &input->archive, input->path, input->file ? &found : NULL, store->options.once, err);
     struct stat now;
+
+    sb_file_free(input->file);
+    input->file = NULL;
 
     if (code == SB_SYSTEM && err->sys_errno == EISDIR)
         return refuse_tree(input->path, err);

@@ -8,7 +8,7 @@
  *
  * Opening looks at the path once: one stat, one descriptor, its first bytes, and its last bytes if
  * the first do not decide. Users of a store never learn its kind: they ask what it can do, and for
- * a view. The descriptor of an archive's index is closed before SQLite opens it. Nothing is
+ * a view. SQLite takes the descriptor of an archive's index. Nothing is
  * printed: what does not end the work goes to the notify of the options.
  *
  * A store belongs to one thread; a view may allow more. Views are freed before the store.
@@ -59,6 +59,7 @@ struct sb_store_options {
     struct sb_container_type from; /* SB_UNKNOWN: by content */
     struct sb_bag_words bag;
     const struct sb_notify *notify; /* kept; NULL: no reports */
+    bool once; /* nothing is waited for before the first look-up (sb_archive_open_found) */
 };
 
 /*

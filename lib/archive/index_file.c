@@ -1,0 +1,327 @@
+#include "archive/index_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The pages of the schema, and the roots of the tables, are the first ones of an index. */
+#define BLOCK_BYTES (64 << 10)
+
+/* In the header of an SQLite file: the versions to write and to read it; 1 is not in WAL mode. */
+#define VERSIONS 18
+
+/* Descriptors of standard streams are not for SQLite. */
+#define FD_LEAST (STDERR_FILENO + 1)
+
+struct index_file {
+    sqlite3_file base;
+    sqlite3_file *real;
+    struct stat st; /* as of the opening */
+    int fd;         /* the real file's */
+    unsigned char start[SB_INDEX_START_BYTES];
+    bool started; /* a lock was held: `start` is no longer used */
+    bool locked;
+    bool through;  /* everything goes to the real file */
+    char *block;   /* valid while locked, if filled */
+    size_t filled; /* bytes; 0: not yet read */
+};
+
+/* Of this thread, while SQLite opens an index. */
+static _Thread_local const struct sb_index_found *to_open;
+static _Thread_local int taken;
+
+/* Of this thread: what fstat and stat say of the file that SQLite opens or closes. */
+static _Thread_local const struct stat *known;
+
+static sqlite3_vfs *unix_vfs;
+
+static struct index_file *of(sqlite3_file *file)
+{
+    return (struct index_file *)file;
+}
+
+static bool is_rollback_mode(const char *start)
+{
+    return start[VERSIONS] == 1 && start[VERSIONS + 1] == 1;
+}
+
+/* Only under the lock. */
+static bool fill(struct index_file *file)
+{
+    ssize_t got;
+
+    if (!file->locked || file->through || file->filled)
+        return file->locked && !file->through;
+    if (!file->block)
+        file->block = malloc(BLOCK_BYTES);
+    got = file->block ? pread(file->fd, file->block, BLOCK_BYTES, 0) : -1;
+    if (got < SB_INDEX_START_BYTES || !is_rollback_mode(file->block))
+        file->through = true;
+    else
+        file->filled = (size_t)got;
+    return !file->through;
+}
+
+static int close_file(sqlite3_file *base)
+{
+    struct index_file *file = of(base);
+    int rc;
+
+    free(file->block);
+    /* SQLite only writes to its log what it finds. */
+    known = &file->st;
+    rc = file->real->pMethods->xClose(file->real);
+    known = NULL;
+    return rc;
+}
+
+static int read_file(sqlite3_file *base, void *data, int size, sqlite3_int64 offset)
+{
+    struct index_file *file = of(base);
+    sqlite3_int64 end = offset + size;
+
+    if (!file->started && end <= SB_INDEX_START_BYTES) {
+        memcpy(data, file->start + offset, (size_t)size);
+        return SQLITE_OK;
+    }
+    if (end <= BLOCK_BYTES && fill(file) && end <= (sqlite3_int64)file->filled) {
+        memcpy(data, file->block + offset, (size_t)size);
+        return SQLITE_OK;
+    }
+    return file->real->pMethods->xRead(file->real, data, size, offset);
+}
+
+/* A read that ends early, where the file ended when it was opened, has shown its size. */
+static int file_size(sqlite3_file *base, sqlite3_int64 *size)
+{
+    struct index_file *file = of(base);
+
+    if (!fill(file) || file->filled == BLOCK_BYTES || (off_t)file->filled != file->st.st_size)
+        return file->real->pMethods->xFileSize(file->real, size);
+    *size = (sqlite3_int64)file->filled;
+    return SQLITE_OK;
+}
+
+static int lock(sqlite3_file *base, int level)
+{
+    struct index_file *file = of(base);
+    int rc = file->real->pMethods->xLock(file->real, level);
+
+    file->started = true;
+    if (rc == SQLITE_OK && level == SQLITE_LOCK_SHARED)
+        file->locked = true;
+    return rc;
+}
+
+static int unlock(sqlite3_file *base, int level)
+{
+    struct index_file *file = of(base);
+
+    if (level == SQLITE_LOCK_NONE) {
+        file->locked = false;
+        file->filled = 0;
+    }
+    return file->real->pMethods->xUnlock(file->real, level);
+}
+
+static int write_file(sqlite3_file *base, const void *data, int size, sqlite3_int64 offset)
+{
+    struct index_file *file = of(base);
+
+    file->through = true;
+    return file->real->pMethods->xWrite(file->real, data, size, offset);
+}
+
+static int truncate_file(sqlite3_file *base, sqlite3_int64 size)
+{
+    struct index_file *file = of(base);
+
+    file->through = true;
+    return file->real->pMethods->xTruncate(file->real, size);
+}
+
+static int sync_file(sqlite3_file *base, int flags)
+{
+    return of(base)->real->pMethods->xSync(of(base)->real, flags);
+}
+
+static int check_reserved(sqlite3_file *base, int *out)
+{
+    return of(base)->real->pMethods->xCheckReservedLock(of(base)->real, out);
+}
+
+static int control(sqlite3_file *base, int what, void *data)
+{
+    return of(base)->real->pMethods->xFileControl(of(base)->real, what, data);
+}
+
+static int sector_size(sqlite3_file *base)
+{
+    return of(base)->real->pMethods->xSectorSize(of(base)->real);
+}
+
+static int characteristics(sqlite3_file *base)
+{
+    return of(base)->real->pMethods->xDeviceCharacteristics(of(base)->real);
+}
+
+/* WAL mode */
+
+static int shm_map(sqlite3_file *base, int page, int size, int extend, void volatile **out)
+{
+    struct index_file *file = of(base);
+
+    file->through = true;
+    return file->real->pMethods->xShmMap(file->real, page, size, extend, out);
+}
+
+static int shm_lock(sqlite3_file *base, int offset, int count, int flags)
+{
+    return of(base)->real->pMethods->xShmLock(of(base)->real, offset, count, flags);
+}
+
+static void shm_barrier(sqlite3_file *base)
+{
+    of(base)->real->pMethods->xShmBarrier(of(base)->real);
+}
+
+static int shm_unmap(sqlite3_file *base, int remove)
+{
+    return of(base)->real->pMethods->xShmUnmap(of(base)->real, remove);
+}
+
+static const sqlite3_io_methods methods = {
+    .iVersion = 2,
+    .xClose = close_file,
+    .xRead = read_file,
+    .xWrite = write_file,
+    .xTruncate = truncate_file,
+    .xSync = sync_file,
+    .xFileSize = file_size,
+    .xLock = lock,
+    .xUnlock = unlock,
+    .xCheckReservedLock = check_reserved,
+    .xFileControl = control,
+    .xSectorSize = sector_size,
+    .xDeviceCharacteristics = characteristics,
+    .xShmMap = shm_map,
+    .xShmLock = shm_lock,
+    .xShmBarrier = shm_barrier,
+    .xShmUnmap = shm_unmap,
+};
+
+/* Wraps the real file; SQLite does not close one whose opening has failed. */
+static int finish_opening(struct index_file *file)
+{
+    /* SQLite may have had a descriptor of its own, which is not known here. */
+    if (taken >= 0 && file->real->pMethods->iVersion >= methods.iVersion) {
+        file->fd = taken;
+        file->base.pMethods = &methods;
+        return SQLITE_OK;
+    }
+    file->real->pMethods->xClose(file->real);
+    return SQLITE_CANTOPEN;
+}
+
+static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags, int *given)
+{
+    const struct sb_index_found *found = to_open;
+    struct index_file *file = of(base);
+    int rc;
+
+    (void)vfs;
+    if (!(flags & SQLITE_OPEN_MAIN_DB))
+        return unix_vfs->xOpen(unix_vfs, name, base, flags, given);
+    *file = (struct index_file){.real = (sqlite3_file *)(file + 1), .fd = -1};
+    if (!found)
+        return SQLITE_CANTOPEN;
+    file->st = found->file->st;
+    memcpy(file->start, found->start, sizeof(file->start));
+    taken = -1;
+    known = &file->st;
+    rc = unix_vfs->xOpen(unix_vfs, name, file->real, flags, given);
+    known = NULL;
+    to_open = NULL;
+    return rc ? rc : finish_opening(file);
+}
+
+/* The caller has resolved the path, and verifies under the lock that it leads to the descriptor. */
+static int full_path(sqlite3_vfs *vfs, const char *name, int capacity, char *out)
+{
+    size_t size = strlen(name) + 1;
+
+    (void)vfs;
+    if (*name != '/' || size > (size_t)capacity)
+        return SQLITE_CANTOPEN;
+    memcpy(out, name, size);
+    return SQLITE_OK;
+}
+
+static int stat_known(const char *path, struct stat *out)
+{
+    if (!known)
+        return stat(path, out);
+    *out = *known;
+    return 0;
+}
+
+static int fstat_known(int fd, struct stat *out)
+{
+    if (!known)
+        return fstat(fd, out);
+    *out = *known;
+    return 0;
+}
+
+static void add_vfs(void)
+{
+    static sqlite3_vfs vfs;
+
+    unix_vfs = sqlite3_vfs_find(NULL);
+    if (!unix_vfs || unix_vfs->iVersion < 3 || !unix_vfs->xSetSystemCall)
+        return;
+    vfs = *unix_vfs;
+    vfs.pNext = NULL;
+    vfs.zName = SB_INDEX_FILE_VFS;
+    vfs.szOsFile += (int)sizeof(struct index_file);
+    vfs.xOpen = open_file;
+    vfs.xFullPathname = full_path;
+    unix_vfs->xSetSystemCall(unix_vfs, "stat", (sqlite3_syscall_ptr)stat_known);
+    unix_vfs->xSetSystemCall(unix_vfs, "fstat", (sqlite3_syscall_ptr)fstat_known);
+    sqlite3_vfs_register(&vfs, 0);
+}
+
+void sb_index_file_prepare(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, add_vfs);
+}
+
+bool sb_index_file_can(const struct sb_index_found *found)
+{
+    return found->start_size >= SB_INDEX_START_BYTES &&
+           is_rollback_mode((const char *)found->start) && S_ISREG(found->file->st.st_mode);
+}
+
+void sb_index_file_opens(const struct sb_index_found *found)
+{
+    to_open = found;
+}
+
+int sb_index_file_take(int flags)
+{
+    if (!known || !to_open || taken >= 0 || (flags & O_ACCMODE) != O_RDONLY)
+        return -1;
+    taken = fcntl(to_open->file->fd, F_DUPFD_CLOEXEC, FD_LEAST);
+    return taken;
+}
+
+struct sqlite3_file *sb_index_file_real(struct sqlite3_file *file)
+{
+    return file && file->pMethods == &methods ? of(file)->real : file;
+}
