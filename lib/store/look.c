@@ -29,18 +29,14 @@ size_t sb_input_tail(const struct sb_input *input, void *out, size_t capacity)
     return got;
 }
 
-/* Sets input->file, or ->pipe; takes the descriptor. */
-static enum sb_code take(struct sb_input *input, int fd, struct sb_error *err)
+/* Sets input->file, or ->pipe; takes the file. */
+static enum sb_code take(struct sb_input *input, struct sb_file *file, struct sb_error *err)
 {
-    struct sb_file *file;
-    mode_t mode;
+    mode_t mode = file->st.st_mode;
 
-    if (sb_file_take(&file, fd, input->name, err))
-        return err->code;
     input->st = file->st;
-    mode = file->st.st_mode;
     /* Standard input may have been read from already. */
-    if (S_ISREG(mode) && lseek(fd, 0, SEEK_CUR) == 0)
+    if (S_ISREG(mode) && lseek(file->fd, 0, SEEK_CUR) == 0)
         input->file = file;
     else
         input->pipe = file;
@@ -49,18 +45,25 @@ static enum sb_code take(struct sb_input *input, int fd, struct sb_error *err)
                : sb_fail(err, SB_FORMAT, "%s: is neither a file nor a pipe", input->name);
 }
 
-/* Gives the writer of a FIFO a moment to open it; a FIFO without a writer reads as empty. */
-static enum sb_code open_path(struct sb_input *input, struct sb_error *err)
+static enum sb_code open_path(const struct sb_input *input, struct sb_file **out,
+                              struct sb_error *err)
 {
     int fd = open(input->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    struct pollfd writer = {.fd = fd, .events = POLLIN};
 
-    if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", input->path);
-    if (S_ISFIFO(input->st.st_mode))
+    *out = NULL;
+    return fd < 0 ? sb_fail_errno(err, errno, "%s", input->path)
+                  : sb_file_take(out, fd, input->name, err);
+}
+
+/* Gives the writer of a FIFO a moment to open it; a FIFO without a writer reads as empty. */
+static enum sb_code take_path(struct sb_input *input, struct sb_file *file, struct sb_error *err)
+{
+    struct pollfd writer = {.fd = file->fd, .events = POLLIN};
+
+    if (S_ISFIFO(file->st.st_mode))
         (void)poll(&writer, 1, WRITER_MILLISECONDS);
-    (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-    return take(input, fd, err);
+    (void)fcntl(file->fd, F_SETFL, fcntl(file->fd, F_GETFL) & ~O_NONBLOCK);
+    return take(input, file, err);
 }
 
 /* Reads the first bytes. */
@@ -232,19 +235,41 @@ static void close_files(struct sb_input *input)
     input->file = input->pipe = NULL;
 }
 
+/*
+ * Sets input->there and ->st. Where no kind is given, by opening the path, which is done anyway
+ * unless it is a directory.
+ */
+static void look_first(struct sb_input *input, struct sb_file **opened)
+{
+    struct sb_error ignored;
+
+    *opened = NULL;
+    input->there = true;
+    if (!input->kind && open_path(input, opened, &ignored) == SB_OK) {
+        input->st = (*opened)->st;
+        return;
+    }
+    input->there = stat(input->path, &input->st) == 0;
+    input->why_not = input->there ? 0 : errno;
+}
+
 static enum sb_code look_at_path(struct sb_input *input, struct sb_error *err)
 {
     enum sb_container_kind found;
+    struct sb_file *opened;
+    enum sb_code code = SB_OK;
 
-    input->there = stat(input->path, &input->st) == 0;
-    input->why_not = input->there ? 0 : errno;
+    look_first(input, &opened);
     if (!input->kind && surest(input, by_name, &found))
         settle(input, found);
-    if (input->kind && compare_with_place(input, err))
-        return err->code;
-    if (needs_no_descriptor(input))
-        return SB_OK;
-    if (open_path(input, err) || look_at_descriptor(input, err))
+    if (input->kind)
+        code = compare_with_place(input, err);
+    if (code || needs_no_descriptor(input)) {
+        sb_file_free(opened);
+        return code;
+    }
+    if ((!opened && open_path(input, &opened, err)) || take_path(input, opened, err) ||
+        look_at_descriptor(input, err))
         return err->code;
     if (input->kind->by_path && (input->kind != &sb_archive_kind || input->pipe))
         close_files(input);
@@ -253,6 +278,7 @@ static enum sb_code look_at_path(struct sb_input *input, struct sb_error *err)
 
 static enum sb_code look_at_standard_input(struct sb_input *input, struct sb_error *err)
 {
+    struct sb_file *file;
     enum sb_code code;
     int fd;
 
@@ -262,7 +288,9 @@ static enum sb_code look_at_standard_input(struct sb_input *input, struct sb_err
     fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (fd < 0)
         return sb_fail_errno(err, errno, "%s", input->name);
-    code = take(input, fd, err);
+    code = sb_file_take(&file, fd, input->name, err);
+    if (!code)
+        code = take(input, file, err);
     if (!code)
         code = look_at_descriptor(input, err);
     if (!code && input->kind->never_piped)

@@ -1,15 +1,15 @@
 /*
  * Loaded with LD_PRELOAD, makes a fast file system behave as one that is reached over a network:
- * each call that looks up, lists, reads, makes, renames, removes or changes the metadata of what
- * lies below SLOW_ROOT waits SLOW_MICROSECONDS (1000) first. Writing and closing do not wait: such
- * file systems take bytes and send them on later. Memory maps are not seen.
+ * each call that looks up, lists, reads, locks, makes, renames, removes or changes the metadata of
+ * what lies below SLOW_ROOT waits SLOW_MICROSECONDS (1000) first. Writing and closing do not wait:
+ * such file systems take bytes and send them on later. Memory maps are not seen.
  *
  * With SLOW_CACHED a page of a file waits only once in a process, when it is read at an offset: the
  * system of such a machine keeps what it has read in memory, too.
  *
  * With SLOW_LOG each of these calls becomes a line there, "KIND PATH". KIND is open, stat, list,
- * read, make (directories and links), name (renames and removals) or meta. Works on a program whose
- * libc is shared, whatever else is linked into it.
+ * read, lock (and unlock), make (directories and links), name (renames and removals) or meta. Works
+ * on a program whose libc is shared, whatever else is linked into it.
  */
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): libc's names are reserved */
 #include <dirent.h>
@@ -268,6 +268,24 @@ ssize_t preadv64(int fd, const struct iovec *vectors, int count, off64_t offset)
 
 ssize_t pread(int, void *, size_t, off_t) __attribute__((alias("pread64")));
 ssize_t preadv(int, const struct iovec *, int, off_t) __attribute__((alias("preadv64")));
+
+/* Locking */
+
+int fcntl(int fd, int command, ...)
+{
+    va_list arguments;
+    void *argument;
+
+    va_start(arguments, command);
+    argument = va_arg(arguments, void *);
+    va_end(arguments);
+    if (command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK ||
+        command == F_OFD_SETLKW)
+        slow("lock", fd, NULL);
+    return (int)syscall(SYS_fcntl, fd, command, argument);
+}
+
+int fcntl64(int, int, ...) __attribute__((alias("fcntl")));
 
 /* Making, renaming, removing */
 
