@@ -275,15 +275,16 @@ static enum sb_code open_found(struct sb_archive **out, const char *path,
     code = archive->path ? SB_OK : sb_fail_memory(err);
     if (!code)
         code = archive->index_path ? sb_places_new(&archive->places, err) : SB_CHANGED;
-    if (!code)
+    if (!code) {
+        sb_context_resolves(path, archive->index_path);
         code = connect_found(archive, found, err);
+    }
     if (!code)
         code = inspect(archive, once, err);
     if (code) {
         sb_archive_free(archive);
         return code;
     }
-    sb_context_resolves(path, archive->index_path);
     *out = archive;
     return SB_OK;
 }

@@ -11,6 +11,18 @@ load hostile
     stderr_has a.barecat
 }
 
+@test "messages have the name that was typed" {
+    make_good
+    alter "CREATE TABLE extra (x)"
+    ln -s . here
+    for name in a.barecat ./a.barecat here/a.barecat; do
+        for command in cat ls verify; do
+            run_fail 2 sb "$command" "$name"
+            stderr_is "shardbox $command: $name: not a trustworthy archive: table 'extra' does not belong there"
+        done
+    done
+}
+
 @test "a view beside the tables" {
     make_good
     alter "CREATE VIEW extra AS SELECT * FROM files"
