@@ -500,30 +500,40 @@ static int open_found(sqlite3 **out, const char *file, const struct sb_index_fou
     return rc ? rc : first_read(*out, true);
 }
 
-enum sb_code sb_database_open_found(struct sqlite3 **out, const char *file,
-                                    const struct sb_index_found *found, struct sb_error *err)
+static enum sb_code open_verified(sqlite3 **out, const char *file,
+                                  const struct sb_index_found *found, struct sb_error *err)
 {
     const struct stat *st = &found->file->st;
     struct stat now;
-    enum sb_code code = SB_CHANGED;
-    int rc;
+    int rc = open_found(out, file, found);
+
+    if (code_of(rc) == SB_LOCKED)
+        return fail_open(*out, file, rc, err);
+    /* The journal was looked for under this name: it must be that of what was opened. */
+    if (rc || lstat(file, &now) || now.st_dev != st->st_dev || now.st_ino != st->st_ino)
+        return SB_CHANGED;
+    return sb_keep_open(*out, st, err);
+}
+
+enum sb_code sb_database_open_found(struct sqlite3 **out, const char *file,
+                                    const struct sb_index_found *found, struct sb_error *err)
+{
+    enum sb_code code;
 
     *out = NULL;
     if (!sb_index_file_can(found))
         return SB_CHANGED;
     configure();
     choose_temp_directory(file);
-    rc = open_found(out, file, found);
-    if (code_of(rc) == SB_LOCKED)
-        code = fail_open(*out, file, rc, err);
-    /* The journal was looked for under this name: it must be that of what was opened. */
-    else if (rc == SQLITE_OK && lstat(file, &now) == 0 && now.st_dev == st->st_dev &&
-             now.st_ino == st->st_ino)
-        code = sb_keep_open(*out, st, err);
+    /* Already while it is opened: the lock of its first read stays. */
+    if (sb_keep_open(found, &found->file->st, err))
+        return err->code;
+    code = open_verified(out, file, found, err);
     if (code) {
         sb_database_close(*out);
         *out = NULL;
     }
+    sb_keep_no_longer(found);
     return code;
 }
 

@@ -1,12 +1,16 @@
 /* lib/archive/archive.h: reading beside a writer of the same process. */
 #include "archive/archive.h"
+#include "archive/index_file.h"
 #include "archive/writer/writer.h"
 #include "check.h"
+#include "core/kept_open.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char top[] = "/tmp/archive-test-XXXXXX";
@@ -85,6 +89,54 @@ static void an_archive_that_is_closed_leaves_a_writer_its_lock(void)
     CHECK(append_elsewhere() == SB_LOCKED);
     sb_writer_free(writer);
     CHECK(append_elsewhere() == SB_OK);
+}
+
+/* As another process sees it: SQLite's shared lock on "a". */
+static bool is_locked_for_reading(void)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000002, .l_len = 510};
+    pid_t child = fork();
+    int status = 0;
+
+    if (child == 0)
+        _exit(fcntl(open("a", O_RDONLY), F_GETLK, &lock) == 0 && lock.l_type == F_RDLCK);
+    return CHECK(waitpid(child, &status, 0) == child) && WEXITSTATUS(status) == 1;
+}
+
+/* As another thread does that meets the index as one file among others. */
+static int close_another(unsigned type, void *context, void *statement, void *text)
+{
+    (void)type, (void)context, (void)statement;
+    if (strcmp(text, "SELECT count(*) FROM sqlite_schema") == 0)
+        sb_close_kept(open("a", O_RDONLY | O_CLOEXEC), NULL);
+    return 0;
+}
+
+static int close_during_opening(sqlite3 *db)
+{
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, close_another, NULL);
+}
+
+static void the_lock_of_an_opening_stays_until_the_first_lookup(void)
+{
+    unsigned char start[SB_INDEX_START_BYTES];
+    struct sb_index_found found = {.start = start};
+    struct sb_archive *archive = NULL;
+    struct sb_entry entry;
+    struct sb_file *file;
+
+    CHECK(sb_file_open(&file, "a", "index", &err) == SB_OK);
+    CHECK(sb_file_read(file, start, sizeof(start), 0, &found.start_size, &err) == SB_OK);
+    found.file = file;
+    sqlite3_auto_extension((void (*)(void))close_during_opening);
+    CHECK(sb_archive_open_found(&archive, "a", &found, true, &err) == SB_OK);
+    sqlite3_reset_auto_extension();
+    sb_file_free(file);
+    CHECK(is_locked_for_reading());
+    CHECK(sb_archive_lookup(archive, "x", 1, &entry, &err) == SB_NOENT);
+    CHECK(!is_locked_for_reading());
+    sb_archive_free(archive);
 }
 
 static void a_commit_is_seen_in_the_generation(void)
@@ -266,6 +318,7 @@ int main(void)
     start_other_process();
     RUN(allocations_of_sqlite_are_not_counted);
     RUN(an_archive_that_is_closed_leaves_a_writer_its_lock);
+    RUN(the_lock_of_an_opening_stays_until_the_first_lookup);
     RUN(a_commit_is_seen_in_the_generation);
     RUN(an_appended_shard_has_its_name_before_the_commit);
     RUN(shards_that_come_while_the_row_of_renames_is_read_are_no_damage);
