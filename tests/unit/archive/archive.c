@@ -118,25 +118,67 @@ static int close_during_opening(sqlite3 *db)
     return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, close_another, NULL);
 }
 
-static void the_lock_of_an_opening_stays_until_the_first_lookup(void)
+/* As a store opens what it has looked at. */
+static struct sb_archive *open_found(bool once)
 {
     unsigned char start[SB_INDEX_START_BYTES];
     struct sb_index_found found = {.start = start};
     struct sb_archive *archive = NULL;
-    struct sb_entry entry;
     struct sb_file *file;
 
     CHECK(sb_file_open(&file, "a", "index", &err) == SB_OK);
     CHECK(sb_file_read(file, start, sizeof(start), 0, &found.start_size, &err) == SB_OK);
     found.file = file;
-    sqlite3_auto_extension((void (*)(void))close_during_opening);
-    CHECK(sb_archive_open_found(&archive, "a", &found, true, &err) == SB_OK);
-    sqlite3_reset_auto_extension();
+    CHECK(sb_archive_open_found(&archive, "a", &found, once, &err) == SB_OK);
     sb_file_free(file);
+    return archive;
+}
+
+static enum sb_code look_up(struct sb_archive *archive)
+{
+    struct sb_entry entry;
+
+    return sb_archive_lookup(archive, "x", 1, &entry, &err);
+}
+
+static void the_lock_of_an_opening_stays_until_the_first_lookup(void)
+{
+    struct sb_archive *archive;
+
+    sqlite3_auto_extension((void (*)(void))close_during_opening);
+    archive = open_found(true);
+    sqlite3_reset_auto_extension();
     CHECK(is_locked_for_reading());
-    CHECK(sb_archive_lookup(archive, "x", 1, &entry, &err) == SB_NOENT);
+    CHECK(look_up(archive) == SB_NOENT);
     CHECK(!is_locked_for_reading());
     sb_archive_free(archive);
+}
+
+/* The lowest number that is free. */
+static int next_descriptor(void)
+{
+    int fd = dup(STDERR_FILENO);
+
+    close(fd);
+    return fd;
+}
+
+/* SQLite keeps the second one's descriptor, and gives it to the third. */
+static void an_archive_that_is_closed_leaves_another_its_lock(void)
+{
+    int before = next_descriptor();
+    struct sb_archive *first = open_found(true), *other;
+
+    for (int i = 0; i < 3; i++) {
+        other = open_found(i == 2);
+        CHECK(look_up(other) == SB_NOENT);
+        sb_archive_free(other);
+        CHECK(is_locked_for_reading());
+    }
+    CHECK(look_up(first) == SB_NOENT);
+    CHECK(!is_locked_for_reading());
+    sb_archive_free(first);
+    CHECK(next_descriptor() == before);
 }
 
 static void a_commit_is_seen_in_the_generation(void)
@@ -319,6 +361,7 @@ int main(void)
     RUN(allocations_of_sqlite_are_not_counted);
     RUN(an_archive_that_is_closed_leaves_a_writer_its_lock);
     RUN(the_lock_of_an_opening_stays_until_the_first_lookup);
+    RUN(an_archive_that_is_closed_leaves_another_its_lock);
     RUN(a_commit_is_seen_in_the_generation);
     RUN(an_appended_shard_has_its_name_before_the_commit);
     RUN(shards_that_come_while_the_row_of_renames_is_read_are_no_damage);
