@@ -121,7 +121,7 @@ static int unlock(sqlite3_file *base, int level)
 {
     struct index_file *file = of(base);
 
-    /* SQLite has kept the pages, and in later transactions only asks whether they have changed. */
+    /* SQLite has kept the pages, and in later transactions only reads whether they have changed. */
     if (level == SQLITE_LOCK_NONE) {
         file->locked = false;
         file->through |= file->filled > 0;

@@ -1,7 +1,7 @@
 /*
  * An index whose descriptor is open already, as SQLite's file: SQLite takes a duplicate instead of
- * opening the path, does not ask again what fstat said of it, and in its first read transaction
- * gets the first 64 KiB by one read. For file systems where each call takes its time.
+ * opening the path, is given again what fstat said of it, and in its first read transaction gets
+ * the first 64 KiB by one read. For file systems where each call takes its time.
  *
  * Locks, journals and WALs are SQLite's own, call for call. Bytes are kept only while SQLite holds
  * its shared lock, under which no other process writes to an index that is not in WAL mode; one

@@ -7,8 +7,8 @@
  *                                           sb_store_table      rows, by number or key
  *
  * Opening looks at the path once: one descriptor (or stat, of what cannot be opened), its first
- * bytes, and its last bytes if the first do not decide. Users of a store never learn its kind: they
- * ask what it can do, and for a view. SQLite takes the descriptor of an archive's index. Nothing is
+ * bytes, and its last bytes if the first do not decide. SQLite takes the descriptor of an archive's
+ * index. Users of a store never learn its kind: they ask what it can do, and for a view. Nothing is
  * printed: what does not end the work goes to the notify of the options.
  *
  * A store belongs to one thread; a view may allow more. Views are freed before the store.

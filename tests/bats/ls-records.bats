@@ -358,8 +358,8 @@ beta,1,0,5,4,4,s-00000-of-00002.bag,'
         run_fail 1 slow_sb ls --find --json -T keys "-j$threads" k.bagz
         stderr_is "shardbox ls: k.bagz: no record is 'nothing'"
         ((${#lines[@]} == 301)) || fail 'rows'
-        [[ $(sed 's/.*"key":"key \([0-9]*\)".*/\1/' <<<"$output") == "$(grep key keys | cut -d' ' -f2)" ]]
-        [[ $(sed 's/.*"index":\([0-9]*\).*/\1/' <<<"$output") == "$(awk '/key/ { print $2 - 1 }' keys)" ]]
+        [[ $(sed 's/.*"key":"key \([0-9]*\)".*/\1/' < <(printf '%s\n' "$output")) == "$(grep key keys | cut -d' ' -f2)" ]]
+        [[ $(sed 's/.*"index":\([0-9]*\).*/\1/' < <(printf '%s\n' "$output")) == "$(awk '/key/ { print $2 - 1 }' keys)" ]]
         run_fail 1 slow_sb cat --keys=k.bagz -T keys "-j$threads" --frame=line a.bagz
         stderr_is 'shardbox cat: nothing: no such record in k.bagz'
         output_is "$(grep key keys | cut -d' ' -f2)"
