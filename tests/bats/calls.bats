@@ -7,10 +7,7 @@ load syrah
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    if [[ $(basename "$(dirname "$SHARDBOX")") == @(sanitize|thread) ]]; then
-        skip "sanitizers want to be loaded before the shim"
-    fi
-    [[ -e ${SLOW_SHIM:-} ]] || skip "the shim is not built"
+    need_slow
     mkdir tree data
     for d in tree/{a,b,c}/{d,e}; do
         mkdir -p "$d"

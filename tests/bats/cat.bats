@@ -450,10 +450,9 @@ make_large_archive() {
         run_fail 1 sb cat --batch "-j$threads" -T names many.barecat
         [[ $output == "$one" && $stderr == "$one_says" ]]
     done
-    [[ -e ${SLOW_SHIM:-} ]] || skip 'the shim is not built'
+    need_slow
     for threads in 2 16; do
-        run_fail 1 env LD_PRELOAD="$SLOW_SHIM" SLOW_ROOT="$PWD" SLOW_MICROSECONDS=100 \
-            "$SHARDBOX" cat --batch "-j$threads" -T names many.barecat
+        run_fail 1 slow_sb cat --batch "-j$threads" -T names many.barecat
         [[ $output == "$one" && $stderr == "$one_says" ]]
     done
 }

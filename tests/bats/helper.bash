@@ -35,12 +35,13 @@ sb() {
     "$SHARDBOX" "$@"
 }
 
-# need_shim [SHIM]. A sanitizer's runtime must come before any other library.
+# A sanitizer's runtime must come before any other library.
 need_shim() {
-    [[ -e ${1-${FAULT_SHIM:-}} ]] || skip 'the shim of tests/faults is not built'
+    [[ -e ${FAULT_SHIM:-} ]] || skip 'the shim of tests/faults is not built'
     ! grep -qE '__(asan|tsan)_init' "$SHARDBOX" || skip 'not under a sanitizer'
 }
 
+# The same, of the shim of a slow file system; slow_sb is the program on one.
 need_slow() {
     [[ -e ${SLOW_SHIM:-} ]] || skip 'the shim of a slow file system is not built'
     ! grep -qE '__(asan|tsan)_init' "$SHARDBOX" || skip 'not under a sanitizer'

@@ -585,7 +585,7 @@ EOF
 }
 
 @test "on a slow file system threads look ahead, and the result is the same" {
-    need_shim "${SLOW_SHIM:-}"
+    need_slow
     mkdir -p slow/{a,b}/{c,d}
     for i in {1..30}; do
         echo "$i" | tee "slow/$i" "slow/a/$i" "slow/a/c/$i" >"slow/b/d/$i"

@@ -386,8 +386,7 @@ slowly() {
 
 @test "--max-time: the checks of the index end with it, and the next run begins there again" {
     local known
-    need_shim
-    [[ -e ${SLOW_SHIM:-} ]] || skip 'the shim is not built'
+    need_slow
     "$MAKE_ARCHIVE" a.barecat 12000 >seconds
     SECONDS=0
     run_ok slowly "$SHARDBOX" verify --max-time=1s --report=r.jsonl --state=state a.barecat
