@@ -9,6 +9,9 @@
 #include <string.h>
 #include <zlib.h>
 
+/* zstd at its usual level: more threads than these would wait, and only take memory. */
+#define FAST_THREADS 5
+
 /* What a part is made of, then what it became. */
 struct part {
     char *data;
@@ -215,6 +218,13 @@ static enum sb_code make_workers(struct sb_parts *parts, size_t capacity, struct
     return code;
 }
 
+static unsigned worth_threads(const struct sb_parts_options *options, size_t part_size)
+{
+    bool fast = options->kind == SB_FILTER_ZSTD && part_size == sb_part_size(SB_FILTER_ZSTD, 0);
+
+    return fast && options->threads > FAST_THREADS ? FAST_THREADS : options->threads;
+}
+
 enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *options,
                           struct sb_error *err)
 {
@@ -228,7 +238,8 @@ enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *
     pthread_mutex_init(&parts->mutex, NULL);
     parts->options = *options;
     parts->part_size = sb_part_size(options->kind, options->level);
-    parts->count = options->threads > 1 ? options->threads + 1 : 1;
+    parts->options.threads = worth_threads(options, parts->part_size);
+    parts->count = parts->options.threads > 1 ? parts->options.threads + 1 : 1;
     capacity = sb_part_capacity(options->kind, options->level);
     code = make_ring(parts, capacity, err);
     if (code == SB_OK)
