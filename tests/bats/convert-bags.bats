@@ -68,9 +68,11 @@ numbers() {
 
 @test "memory follows the size of records, not the level" {
     make_bag
-    grep -qE '__(asan|tsan)_init' "$SHARDBOX" || ulimit -v 100000
-    run_ok sb convert --threads=1 --level=19 --frame=line lines.txt b.bagz
-    run_ok sb convert --threads=1 --level=19 a.bagz c.bagz
+    (
+        grep -qE '__(asan|tsan)_init' "$SHARDBOX" || ulimit -v 100000
+        run_ok sb convert --threads=1 --level=19 --frame=line lines.txt b.bagz
+        run_ok sb convert --threads=1 --level=19 a.bagz c.bagz
+    )
     cmp b.bagz c.bagz
     cmp lines.txt <(lines_of c.bagz)
 }
