@@ -154,18 +154,10 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return code;
 }
 
-static enum sb_code drain(void *context, void *slot, struct sb_error *err)
-{
-    (void)context;
-    (void)slot;
-    (void)err;
-    return SB_OK;
-}
-
 /* One piece for each connection: names that are sorted come to the one that has their pages. */
 static enum sb_code work_together(struct run *run, struct sb_error *err)
 {
-    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work};
     struct sb_many *many = run->many;
 
     run->piece_size = (run->to - run->next - 1) / many->threads + 1;

@@ -203,10 +203,11 @@ static void fill_next(struct sb_pipeline *p, bool *more)
 static void drain_next(struct sb_pipeline *p)
 {
     struct sb_error error;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     pthread_mutex_unlock(&p->mutex);
-    code = p->ops->drain(p->context, slot_of(p, p->drained), &error);
+    if (p->ops->drain)
+        code = p->ops->drain(p->context, slot_of(p, p->drained), &error);
     pthread_mutex_lock(&p->mutex);
     if (code)
         give_up(p, p->drained, code, &error);
@@ -245,7 +246,7 @@ static enum sb_code run_inline(const struct sb_pipeline_ops *ops, void *context,
         if (code)
             return code == SB_END ? SB_OK : code;
         code = ops->work(context, slot, NULL, err);
-        if (!code)
+        if (!code && ops->drain)
             code = ops->drain(context, slot, err);
         if (code)
             return code;

@@ -32,7 +32,7 @@ struct sb_pipeline_ops {
     enum sb_code (*work)(void *context, void *slot, struct sb_pipeline *turns,
                          struct sb_error *err);
 
-    /* Calling thread, in order; afterwards the slot is reused. */
+    /* Calling thread, in order; afterwards the slot is reused. NULL: there is nothing to do. */
     enum sb_code (*drain)(void *context, void *slot, struct sb_error *err);
 
     /*

@@ -50,18 +50,10 @@ static enum sb_code work(void *context, void *slot_, struct sb_pipeline *turns,
     return SB_OK;
 }
 
-static enum sb_code drain(void *context, void *slot, struct sb_error *err)
-{
-    (void)context;
-    (void)slot;
-    (void)err;
-    return SB_OK;
-}
-
 enum sb_code sb_bag_limits_ahead(struct sb_bag *bag, const int64_t *records, size_t count,
                                  unsigned threads, struct sb_error *err)
 {
-    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work};
     struct ahead ahead = {.bag = bag, .records = records, .count = count};
     struct slot *slots = calloc(threads, sizeof(*slots));
     enum sb_code code;

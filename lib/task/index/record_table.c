@@ -149,19 +149,10 @@ static enum sb_code sort_group(void *context, void *slot, struct sb_pipeline *tu
     return SB_OK;
 }
 
-static enum sb_code group_done(void *context, void *slot, struct sb_error *err)
-{
-    (void)context;
-    (void)slot;
-    (void)err;
-    return SB_OK;
-}
-
 static enum sb_code sort_entries(struct sb_record_table *table, unsigned threads,
                                  struct sb_error *err)
 {
-    static const struct sb_pipeline_ops ops = {
-        .fill = next_group, .work = sort_group, .drain = group_done};
+    static const struct sb_pipeline_ops ops = {.fill = next_group, .work = sort_group};
     struct sorting sorting = {.table = table};
     size_t slots[64];
 

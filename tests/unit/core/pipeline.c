@@ -186,6 +186,20 @@ static void everything_is_drained_in_order(void)
     }
 }
 
+static void without_a_drain_everything_is_worked(void)
+{
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work};
+
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        struct run run = new_run(2000);
+        struct sb_error err;
+
+        CHECK(sb_pipeline_run(&ops, &run, run.slots, sizeof(run.slots[0]), SLOTS, threads, &err) ==
+              SB_OK);
+        CHECK(atomic_load(&run.worked) == 2000);
+    }
+}
+
 static void nothing_to_do_is_no_error(void)
 {
     struct sb_error err;
@@ -446,6 +460,7 @@ int main(void)
 {
     RUN(interrupts_end_the_run);
     RUN(everything_is_drained_in_order);
+    RUN(without_a_drain_everything_is_worked);
     RUN(nothing_to_do_is_no_error);
     RUN(a_turn_not_taken_passes_on);
     RUN(errors_of_fill_come_after_what_was_filled);
