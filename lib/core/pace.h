@@ -9,15 +9,22 @@
 #ifndef SB_CORE_PACE_H
 #define SB_CORE_PACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define SB_PACE_FEW     ((size_t)64) /* items */
-#define SB_PACE_SLOW_NS 50000        /* for one: more than that is waiting */
+#define SB_PACE_SLOW_NS 50000        /* for an item: more than that is waiting */
 
 struct sb_pace {
     size_t items; /* of the next slot */
 };
+
+/* Did so many items, which took so many nanoseconds, have to be waited for? */
+static inline bool sb_pace_is_slow(size_t count, int64_t took)
+{
+    return took > SB_PACE_SLOW_NS * (int64_t)count;
+}
 
 static inline struct sb_pace sb_pace_of(unsigned threads)
 {
@@ -29,7 +36,7 @@ static inline void sb_pace_follow(struct sb_pace *pace, size_t count, int64_t to
 {
     if (pace->items == SIZE_MAX)
         return;
-    if (took > SB_PACE_SLOW_NS * (int64_t)count)
+    if (sb_pace_is_slow(count, took))
         pace->items = SB_PACE_FEW;
     else if (count >= pace->items && pace->items < SIZE_MAX / 4)
         pace->items *= 4;

@@ -239,7 +239,7 @@ static enum sb_code take_batch(struct removal *removal, struct sb_listed *listed
         code = sb_listed_look_up(listed, err);
     for (size_t i = 0; !code && i < count; i++) {
         if (ahead && i == measured) {
-            *slow = *slow || sb_clock_ns() - began > SB_PACE_SLOW_NS * MEASURED;
+            *slow = *slow || sb_pace_is_slow(MEASURED, sb_clock_ns() - began);
             if (*slow)
                 code = sb_listed_read_ahead(listed, i, err);
         }

@@ -5,6 +5,7 @@
 #include "archive/many.h"
 #include "archive/shards.h"
 #include "core/number.h"
+#include "core/pace.h"
 #include "core/pipeline.h"
 #include "core/time.h"
 #include "store/unmatched.h"
@@ -16,7 +17,6 @@
 
 #define SLOT_FIRST      16    /* names; twice as many each time, */
 #define SLOT_MOST       256   /* up to this */
-#define SLOW_NS         50000 /* for a name: who waits so long is to wait for few */
 #define QUEUE_FIRST     512   /* names; the limit grows fourfold when it is reached at once, */
 #define QUEUE_MOST      32768 /* up to this */
 #define SLOTS_MAX       32
@@ -309,7 +309,7 @@ static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool aga
 /* Where each name is waited for, few in a slot and a queue let all threads wait at once. */
 static void follow(struct sb_fetch *f, const struct sb_slot *slot)
 {
-    f->slow = slot->took > SLOW_NS * (int64_t)slot->count;
+    f->slow = sb_pace_is_slow(slot->count, slot->took);
     if (f->slow)
         f->slot_names = SLOT_FIRST;
     else if (slot->count == f->slot_names && f->slot_names < SLOT_MOST)

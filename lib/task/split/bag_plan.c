@@ -225,7 +225,7 @@ static enum sb_code take_runs(struct planning *planning, struct sb_error *err)
 
     for (size_t i = 0; !code && i < planning->count; i++) {
         if (ahead && i == measured) {
-            planning->slow = planning->slow || sb_clock_ns() - began > SB_PACE_SLOW_NS * MEASURED;
+            planning->slow = planning->slow || sb_pace_is_slow(MEASURED, sb_clock_ns() - began);
             if (planning->slow)
                 code = read_ahead(planning, i, err);
         }

@@ -1,5 +1,6 @@
 #include "task/table/fetch.h"
 
+#include "core/pace.h"
 #include "core/pipeline.h"
 #include "core/time.h"
 #include "task/table/slot.h"
@@ -11,7 +12,6 @@
 #define SLOTS_MOST         20 /* each may take some 6 MB, where records are that large */
 #define WORTH_MORE_THREADS ((int64_t)1 << 20) /* bytes */
 #define FEW                64                 /* cells, for one thread; and in the first slots */
-#define SLOW_NS            50000              /* for a cell: who waits so long is to wait for few */
 
 struct fetch {
     struct sb_table *table;
@@ -285,7 +285,7 @@ static void follow(struct fetch *f, const struct sb_table_slot *slot)
 {
     size_t taken = slot->answer->size + (slot->answer == &slot->stored ? 0 : slot->stored.size);
 
-    if (slot->took > SLOW_NS * (int64_t)slot->count)
+    if (sb_pace_is_slow(slot->count, slot->took))
         f->slot_cells = f->slot_cells < FEW ? f->slot_cells : FEW;
     else if (slot->next < slot->count && f->slot_cells > 1)
         f->slot_cells /= 2;
