@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "core/thread.h"
+#include "core/time.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -160,18 +161,10 @@ static enum sb_split gather_more(struct parts_feed *feed)
     return SB_SPLIT_PART;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Where there may be no parts, only what comes at once is waited for. */
 static bool is_coming(struct parts_feed *feed)
 {
-    int64_t now = now_ms();
+    int64_t now = sb_clock_ns() / (SB_SECOND / 1000);
 
     if (feed->patience == 0)
         feed->patience = now + PATIENCE_MS;
