@@ -35,16 +35,19 @@ sb() {
     "$SHARDBOX" "$@"
 }
 
-# A sanitizer's runtime must come before any other library.
-need_shim() {
-    [[ -e ${FAULT_SHIM:-} ]] || skip 'the shim of tests/faults is not built'
+# need_preload LIBRARY WHAT: a sanitizer's runtime must come before any other library.
+need_preload() {
+    [[ -e $1 ]] || skip "$2 is not built"
     ! grep -qE '__(asan|tsan)_init' "$SHARDBOX" || skip 'not under a sanitizer'
 }
 
-# The same, of the shim of a slow file system; slow_sb is the program on one.
+need_shim() {
+    need_preload "${FAULT_SHIM:-}" 'the shim of tests/faults'
+}
+
+# slow_sb is the program on a slow file system.
 need_slow() {
-    [[ -e ${SLOW_SHIM:-} ]] || skip 'the shim of a slow file system is not built'
-    ! grep -qE '__(asan|tsan)_init' "$SHARDBOX" || skip 'not under a sanitizer'
+    need_preload "${SLOW_SHIM:-}" 'the shim of a slow file system'
 }
 
 slow_sb() {
