@@ -1,6 +1,5 @@
 #include "archive/index_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>

@@ -18,7 +18,6 @@ struct texts {
 };
 
 struct sb_listed {
-    struct sb_archive *archive;
     struct sb_list *list;
     struct sb_many *many;
     struct sb_buf text;
@@ -39,7 +38,6 @@ enum sb_code sb_listed_new(struct sb_listed **out, struct sb_archive *archive, s
     *out = listed;
     if (!listed)
         return sb_fail_memory(err);
-    listed->archive = archive;
     listed->list = list;
     if (sb_many_new(&listed->many, archive, threads, err) == SB_OK)
         return SB_OK;
