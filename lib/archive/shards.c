@@ -219,15 +219,19 @@ static enum sb_code open_shard(struct sb_shards *shards, uint32_t shard, struct 
                                struct sb_error *err)
 {
     struct sb_buf name = {0};
+    enum sb_code code = SB_NOENT;
     uint32_t generation;
     struct stat st;
-    enum sb_code code;
 
     if (find_open(shards, shard, out))
         return SB_OK;
-    code = locate(shards, shard, &name, &st, &generation, err);
-    if (!code)
+    /* A writer may give it its final name between the two. */
+    for (int i = 0; code == SB_NOENT && i < 2; i++) {
+        code = locate(shards, shard, &name, &st, &generation, err);
+        if (code)
+            break;
         code = sb_file_open(out, name.data, "shard", err);
+    }
     if (!code)
         sb_open_files_keep(&shards->files, shard, generation, *out);
     sb_buf_release(&name);
