@@ -51,6 +51,20 @@ static enum sb_code code_of(int sqlite_code)
     }
 }
 
+/* A reader has met a journal: of the index that has this name now, or of a writer that died. */
+static enum sb_code fail_rollback(sqlite3 *db, const char *file, struct sb_error *err)
+{
+    int moved = 0;
+
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (moved)
+        return sb_fail(err, SB_CHANGED,
+                       "%s: replaced by another archive while it was read; run again", file);
+    return sb_fail(err, SB_LOCKED,
+                   "%s: a change was interrupted while it was read; run again, which rolls it back",
+                   file);
+}
+
 enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err)
 {
     int extended = sqlite3_extended_errcode(db);
@@ -67,6 +81,8 @@ enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err)
                        file);
     if (sb_journal_is_cause(db))
         return sb_journal_fail(file, err);
+    if (extended == SQLITE_READONLY_ROLLBACK)
+        return fail_rollback(db, file, err);
     if ((extended & 0xff) == SQLITE_FULL)
         error_number = ENOSPC;
     if (sb_unlocked_is_cause(db) && sqlite3_db_readonly(db, "main") != 1)
@@ -509,8 +525,11 @@ static enum sb_code open_verified(sqlite3 **out, const char *file,
 
     if (code_of(rc) == SB_LOCKED)
         return fail_open(*out, file, rc, err);
-    /* The journal was looked for under this name: it must be that of what was opened. */
-    if (rc || lstat(file, &now) || now.st_dev != st->st_dev || now.st_ino != st->st_ino)
+    /*
+     * The journal was looked for under the name that the file had when it was looked up: it may
+     * have been put aside by then, with a name that its shards do not have.
+     */
+    if (rc || stat(found->path, &now) || now.st_dev != st->st_dev || now.st_ino != st->st_ino)
         return SB_CHANGED;
     return sb_keep_open(*out, st, err);
 }

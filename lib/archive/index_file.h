@@ -22,6 +22,7 @@ struct sqlite3_file;
 #define SB_INDEX_START_BYTES 100
 
 struct sb_index_found {
+    const char *path;           /* led to it */
     const struct sb_file *file; /* a regular file, open for reading */
     const unsigned char *start; /* its first bytes, read from it after the opening */
     size_t start_size;

@@ -56,8 +56,10 @@ static void report_version(const struct sb_store *store)
 static enum sb_code open_archive(struct sb_store *store, struct sb_error *err)
 {
     struct sb_input *input = &store->input;
-    const struct sb_index_found found = {
-        .file = input->file, .start = input->first, .start_size = input->first_size};
+    const struct sb_index_found found = {.path = input->path,
+                                         .file = input->file,
+                                         .start = input->first,
+                                         .start_size = input->first_size};
     enum sb_code code = sb_archive_open_found(
         &input->archive, input->path, input->file ? &found : NULL, store->options.once, err);
     struct stat now;

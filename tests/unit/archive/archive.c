@@ -122,7 +122,7 @@ static int close_during_opening(sqlite3 *db)
 static struct sb_archive *open_found(bool once)
 {
     unsigned char start[SB_INDEX_START_BYTES];
-    struct sb_index_found found = {.start = start};
+    struct sb_index_found found = {.path = "a", .start = start};
     struct sb_archive *archive = NULL;
     struct sb_file *file;
 
