@@ -1,0 +1,229 @@
+#include "core/rs/rs.h"
+#include "core/rs/forms.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of data that are added to all outputs before the next; with 4 outputs they fit into 32 KiB.
+ */
+#define BLOCK 4096
+
+#define NOT_NEEDED UINT8_MAX
+
+struct sb_rs {
+    const struct sb_rs_field *field;
+    const struct sb_rs_form *form;
+    unsigned inputs, outputs;
+    unsigned char place[SB_RS_PIECES_MAX]; /* of a piece among the inputs; NOT_NEEDED */
+    unsigned char factors[];               /* of each input, one for each output */
+};
+
+/* Two look-ups a byte; also for the last bytes of the other forms. */
+static void add_table(const struct sb_rs_field *field, const unsigned char *factors, size_t rows,
+                      const unsigned char *data, size_t size, unsigned char *const *outputs)
+{
+    for (size_t row = 0; row < rows; row++) {
+        const unsigned char *low = field->nibbles[factors[row]], *high = low + 16;
+        unsigned char *output = outputs[row];
+
+        for (size_t i = 0; i < size; i++)
+            output[i] ^= low[data[i] & 15] ^ high[data[i] >> 4];
+    }
+}
+
+static const struct sb_rs_form table_form = {.name = "table", .step = 1, .add = add_table};
+
+/* NULL after the last. */
+static const struct sb_rs_form *form_at(size_t number)
+{
+    for (const struct sb_rs_form *form = sb_rs_simd_forms; form->name; form++) {
+        if (form->usable() && number-- == 0)
+            return form;
+    }
+    return number == 0 ? &table_form : NULL;
+}
+
+const char *sb_rs_form(size_t number)
+{
+    const struct sb_rs_form *form = form_at(number);
+
+    return form ? form->name : NULL;
+}
+
+void sb_rs_use_form(struct sb_rs *rs, size_t number)
+{
+    rs->form = form_at(number);
+}
+
+static unsigned char point_of(const struct sb_rs_field *field, unsigned piece)
+{
+    return piece ? field->power[piece - 1] : 0;
+}
+
+/*
+ * The logarithm of the product of (at - point) over all points but `at` itself. Subtraction is XOR.
+ */
+static unsigned log_of_product(const struct sb_rs_field *field, unsigned char at,
+                               const unsigned char *points, unsigned count)
+{
+    unsigned sum = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (points[i] != at)
+            sum += field->log[at ^ points[i]];
+    }
+    return sum % 255;
+}
+
+/*
+ * Lagrange's polynomials: the value at `to` is the sum over all inputs i of value i times
+ *     product of (to - point) over all inputs / ((to - point i) * product of (point i - other
+ * point))
+ */
+static void fill_factors(struct sb_rs *rs, const unsigned char *inputs,
+                         const unsigned char *outputs)
+{
+    const struct sb_rs_field *field = rs->field;
+    unsigned above[SB_RS_PIECES_MAX];
+
+    for (unsigned o = 0; o < rs->outputs; o++)
+        above[o] = log_of_product(field, outputs[o], inputs, rs->inputs);
+    for (unsigned i = 0; i < rs->inputs; i++) {
+        unsigned below = log_of_product(field, inputs[i], inputs, rs->inputs);
+
+        for (unsigned o = 0; o < rs->outputs; o++) {
+            unsigned log = above[o] + 2 * 255 - below - field->log[outputs[o] ^ inputs[i]];
+
+            rs->factors[i * rs->outputs + o] = field->power[log % 255];
+        }
+    }
+}
+
+static unsigned count_state(const enum sb_rs_state *states, unsigned count, enum sb_rs_state state)
+{
+    unsigned found = 0;
+
+    for (unsigned piece = 0; piece < count; piece++)
+        found += states[piece] == state;
+    return found;
+}
+
+/* Data comes first, and then as many parities as are necessary. */
+static void choose_pieces(struct sb_rs *rs, const enum sb_rs_state *states, unsigned count)
+{
+    unsigned char inputs[SB_RS_PIECES_MAX], outputs[SB_RS_PIECES_MAX];
+    unsigned input = 0, output = 0;
+
+    memset(rs->place, NOT_NEEDED, sizeof(rs->place));
+    for (unsigned piece = 0; piece < count; piece++) {
+        unsigned char point = point_of(rs->field, piece);
+
+        if (states[piece] == SB_RS_WANTED)
+            outputs[output++] = point;
+        if (states[piece] != SB_RS_PRESENT || input == rs->inputs)
+            continue;
+        rs->place[piece] = (unsigned char)input;
+        inputs[input++] = point;
+    }
+    fill_factors(rs, inputs, outputs);
+}
+
+static enum sb_code check_counts(unsigned data, unsigned parity, struct sb_error *err)
+{
+    if (data == 0 || parity == 0 || data > SB_RS_PIECES_MAX || parity > SB_RS_PIECES_MAX - data)
+        return sb_fail(
+            err, SB_INVALID,
+            "%u pieces of data and %u of parity: at least one of each is needed, and both "
+            "may have at most %d together",
+            data, parity, SB_RS_PIECES_MAX);
+    return SB_OK;
+}
+
+enum sb_code sb_rs_decoder(struct sb_rs **out, unsigned data, unsigned parity,
+                           const enum sb_rs_state *states, struct sb_error *err)
+{
+    unsigned present, wanted;
+    struct sb_rs *rs;
+
+    if (check_counts(data, parity, err))
+        return err->code;
+    present = count_state(states, data + parity, SB_RS_PRESENT);
+    wanted = count_state(states, data + parity, SB_RS_WANTED);
+    if (present < data)
+        return sb_fail(err, SB_DAMAGED,
+                       "%u pieces of %u are missing, and the parity makes up for %u",
+                       data + parity - present, data + parity, parity);
+    rs = malloc(sizeof(*rs) + (size_t)data * wanted);
+    if (!rs)
+        return sb_fail_memory(err);
+    rs->field = sb_rs_field();
+    rs->form = form_at(0);
+    rs->inputs = data;
+    rs->outputs = wanted;
+    choose_pieces(rs, states, data + parity);
+    *out = rs;
+    return SB_OK;
+}
+
+enum sb_code sb_rs_encoder(struct sb_rs **out, unsigned data, unsigned parity, struct sb_error *err)
+{
+    enum sb_rs_state states[SB_RS_PIECES_MAX];
+
+    if (check_counts(data, parity, err))
+        return err->code;
+    for (unsigned piece = 0; piece < data + parity; piece++)
+        states[piece] = piece < data ? SB_RS_PRESENT : SB_RS_WANTED;
+    return sb_rs_decoder(out, data, parity, states, err);
+}
+
+void sb_rs_free(struct sb_rs *rs)
+{
+    free(rs);
+}
+
+unsigned sb_rs_outputs(const struct sb_rs *rs)
+{
+    return rs->outputs;
+}
+
+bool sb_rs_needs(const struct sb_rs *rs, unsigned piece)
+{
+    return rs->place[piece] != NOT_NEEDED;
+}
+
+static void add_to_rows(const struct sb_rs *rs, const unsigned char *factors, size_t rows,
+                        const unsigned char *data, size_t size, unsigned char *const *outputs)
+{
+    size_t most = size - size % rs->form->step;
+
+    rs->form->add(rs->field, factors, rows, data, most, outputs);
+    if (most < size) {
+        unsigned char *rest[SB_RS_ROWS];
+
+        for (size_t row = 0; row < rows; row++)
+            rest[row] = outputs[row] + most;
+        add_table(rs->field, factors, rows, data + most, size - most, rest);
+    }
+}
+
+void sb_rs_add(const struct sb_rs *rs, unsigned piece, const void *data, size_t size,
+               unsigned char *const *outputs)
+{
+    const unsigned char *factors, *bytes = data;
+
+    if (!sb_rs_needs(rs, piece))
+        return;
+    factors = rs->factors + (size_t)rs->place[piece] * rs->outputs;
+    for (size_t done = 0; done < size; done += BLOCK) {
+        size_t part = size - done < BLOCK ? size - done : BLOCK;
+
+        for (size_t first = 0; first < rs->outputs; first += SB_RS_ROWS) {
+            size_t rows = rs->outputs - first < SB_RS_ROWS ? rs->outputs - first : SB_RS_ROWS;
+            unsigned char *here[SB_RS_ROWS];
+
+            for (size_t row = 0; row < rows; row++)
+                here[row] = outputs[first + row] + done;
+            add_to_rows(rs, factors + first, rows, bytes + done, part, here);
+        }
+    }
+}
