@@ -172,8 +172,10 @@ test-dependencies:
 	scripts/deps build test
 
 ## make test-peers           against tar, zip, cpio, Python, and Barecat where PyPI is in reach
-test-peers: $(SHARDBOX) $(FAULT_SHIM) $(BUILD)/tests/unit/store/samples/samples
-	SAMPLE_NAMES=$(abspath $(BUILD))/tests/unit/store/samples/samples tests/peers/run $(FILES)
+PEER_TOOLS = $(BUILD)/tests/unit/store/samples/samples $(BUILD)/tests/unit/core/rs/rs
+test-peers: $(SHARDBOX) $(FAULT_SHIM) $(PEER_TOOLS)
+	SAMPLE_NAMES=$(abspath $(BUILD))/tests/unit/store/samples/samples \
+		RS_PIECES=$(abspath $(BUILD))/tests/unit/core/rs/rs tests/peers/run $(FILES)
 
 ## make test-cluster         parts in ranks of a real SLURM and Open MPI, which it starts on this machine
 test-cluster: $(SHARDBOX) $(FAULT_SHIM)

@@ -427,8 +427,45 @@ static void the_last_form_is_for_any_processor(void)
     CHECK_TEXT(sb_rs_form(count - 1), "table");
 }
 
-int main(void)
+/*
+ * With arguments DATA PARITY SIZE PIECE...: a filter for what other programs make of the same code.
+ * Reads the given pieces (numbers, in this order) from standard input, each of SIZE bytes, and
+ * writes all others in the order of their numbers. Every form takes its turn.
+ */
+static int filter(int argc, char **argv)
 {
+    unsigned data = (unsigned)atoi(argv[1]), parity = (unsigned)atoi(argv[2]);
+    size_t size = (size_t)atoi(argv[3]), forms = 0;
+    enum sb_rs_state states[PIECES];
+    unsigned char *outputs[PIECES];
+    struct sb_rs *rs;
+
+    for (unsigned piece = 0; piece < PIECES; piece++) {
+        states[piece] = SB_RS_WANTED;
+        outputs[piece] = output_at(piece);
+    }
+    for (int i = 4; i < argc; i++)
+        states[atoi(argv[i])] = SB_RS_PRESENT;
+    if (size > SIZE || sb_rs_decoder(&rs, data, parity, states, &err))
+        return 2;
+    while (sb_rs_form(forms))
+        forms++;
+    for (int i = 4; i < argc; i++) {
+        if (fread(word[0], 1, size, stdin) != size)
+            return 2;
+        sb_rs_use_form(rs, (size_t)i % forms);
+        sb_rs_add(rs, (unsigned)atoi(argv[i]), word[0], size, outputs);
+    }
+    for (unsigned output = 0; output < sb_rs_outputs(rs); output++)
+        fwrite(outputs[output], 1, size, stdout);
+    sb_rs_free(rs);
+    return fflush(stdout) != 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 3)
+        return filter(argc, argv);
     RUN(first_use_in_many_threads);
     RUN(the_last_form_is_for_any_processor);
     RUN(the_matrix_of_three_and_two);
