@@ -1,0 +1,32 @@
+/*
+ * Makes the parity of one section after the other, in memory, and all its CRC32Cs.
+ *
+ * Two bands of rows take turns, one being read while the other is added to the parities, so that a
+ * word takes several of its rows at once. All is at most 62 MiB.
+ */
+#ifndef SB_ARCHIVE_PARITY_ENCODE_H
+#define SB_ARCHIVE_PARITY_ENCODE_H
+
+#include "archive/parity/format.h"
+#include "core/file.h"
+
+struct sb_parity_encoder;
+
+/* The file must outlive it. threads: at least 1. progress: bytes that were read; may be NULL. */
+enum sb_code sb_parity_encoder_new(struct sb_parity_encoder **out, const struct sb_file *file,
+                                   const struct sb_parity_shape *shape, unsigned threads,
+                                   void (*progress)(void *context, int64_t bytes), void *context,
+                                   struct sb_error *err) SB_CHECKED;
+void sb_parity_encoder_free(struct sb_parity_encoder *encoder); /* NULL is allowed */
+
+/* SB_CHANGED: the file ends before the section does. */
+enum sb_code sb_parity_encode(struct sb_parity_encoder *encoder,
+                              const struct sb_parity_section *section,
+                              struct sb_error *err) SB_CHECKED;
+
+/* Of the section that was encoded last: its pieces of parity in their order on disk, and the
+ * CRC32Cs as a table has them. */
+const unsigned char *sb_parity_encoded(const struct sb_parity_encoder *encoder);
+const uint32_t *sb_parity_encoded_sums(const struct sb_parity_encoder *encoder);
+
+#endif
