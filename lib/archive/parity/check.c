@@ -1,0 +1,131 @@
+#include "archive/parity/check.h"
+
+#include "archive/parity/reader.h"
+
+#include <errno.h>
+
+struct check {
+    struct sb_parity_reader reader;
+    struct sb_parity_bad *bad;
+    const struct sb_parity_check_options *options;
+    int64_t from, to; /* pieces */
+    uint32_t sum;     /* of all tables so far */
+    bool all_tables;  /* were all sections' tables read, and whole? */
+};
+
+static enum sb_code check_read(struct check *check, uint32_t number, uint32_t count,
+                               struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; !code && i < count; i++) {
+        if (sb_parity_reader_knows(&check->reader, number + i) &&
+            !sb_parity_reader_matches(&check->reader, number + i, i))
+            code = sb_parity_bad_add(check->bad, check->reader.section.number, number + i, err);
+    }
+    if (!code && check->options->progress)
+        check->options->progress(check->options->context,
+                                 (int64_t)count * check->reader.parity->super.shape.piece);
+    return code;
+}
+
+/* Pieces from `from` up to, not including, `to`. */
+static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to,
+                                 struct sb_error *err)
+{
+    uint32_t read;
+
+    for (uint32_t number = from; number < to; number += read) {
+        if (!sb_parity_reader_knows(&check->reader, number)) {
+            read = 1;
+            continue;
+        }
+        if (sb_parity_reader_read(&check->reader, number, to - number, &read, err) ||
+            check_read(check, number, read, err))
+            return err->code;
+    }
+    return SB_OK;
+}
+
+static enum sb_code check_pages(struct check *check, struct sb_error *err)
+{
+    const struct sb_parity_reader *reader = &check->reader;
+    const struct sb_parity_section *section = &reader->section;
+    uint32_t first = section->pieces + section->checks;
+
+    for (uint32_t i = 0; i < 2 * section->pages; i++) {
+        unsigned copy = i < section->pages ? SB_PARITY_FIRST_COPY : SB_PARITY_SECOND_COPY;
+
+        if (!(reader->pages[i % section->pages] & copy) &&
+            sb_parity_bad_add(check->bad, section->number, first + i, err))
+            return err->code;
+        if (!reader->pages[i % section->pages])
+            check->all_tables = false;
+    }
+    check->sum ^= sb_parity_sum(section, reader->sums);
+    return SB_OK;
+}
+
+static enum sb_code check_section(struct check *check, int64_t number, struct sb_error *err)
+{
+    const struct sb_parity_section *section = &check->reader.section;
+    int64_t from, to;
+
+    if (sb_parity_reader_go(&check->reader, number, true, err) || check_pages(check, err))
+        return err->code;
+    from = check->from - section->first;
+    to = check->to - section->first;
+    if (check_pieces(check, from > 0 ? (uint32_t)from : 0,
+                     to < section->pieces ? (uint32_t)to : section->pieces, err))
+        return err->code;
+    if (!check->options->parity)
+        return SB_OK;
+    return check_pieces(check, section->pieces, section->pieces + section->checks, err);
+}
+
+static enum sb_code check_sections(struct check *check, struct sb_error *err)
+{
+    const struct sb_parity_super *super = &check->reader.parity->super;
+    int64_t first = sb_parity_section_of(&super->shape, check->from);
+    int64_t last = sb_parity_section_of(&super->shape, check->to - 1);
+
+    for (int64_t i = first; i <= last; i++) {
+        if (check_section(check, i, err))
+            return err->code;
+    }
+    check->all_tables &= first == 0 && last == sb_parity_sections(&super->shape) - 1;
+    if (check->all_tables && check->sum != super->sum)
+        return sb_fail(err, SB_DAMAGED,
+                       "%s: its tables belong to another state of it; make it again",
+                       check->reader.parity->file->name);
+    return SB_OK;
+}
+
+enum sb_code sb_parity_check(struct sb_parity_bad **bad, const struct sb_parity *parity,
+                             const struct sb_file *file,
+                             const struct sb_parity_check_options *options, struct sb_error *err)
+{
+    const struct sb_parity_shape *shape = &parity->super.shape;
+    struct check check = {.options = options, .all_tables = true};
+    int64_t size = options->to && options->to < shape->size ? options->to : shape->size;
+    struct stat st;
+    enum sb_code code;
+
+    *bad = NULL;
+    check.from = options->from / shape->piece;
+    check.to = size / shape->piece + (size % shape->piece != 0);
+    if (fstat(file->fd, &st))
+        return sb_fail_errno(err, errno, "%s", file->name);
+    code = sb_parity_bad_new(&check.bad, parity, st.st_size, err);
+    if (code)
+        return code;
+    code = sb_parity_reader_begin(&check.reader, parity, file, err);
+    if (!code && check.from < check.to)
+        code = check_sections(&check, err);
+    sb_parity_reader_release(&check.reader);
+    if (code)
+        sb_parity_bad_free(check.bad);
+    else
+        *bad = check.bad;
+    return code;
+}
