@@ -43,6 +43,7 @@ static enum sb_code begin_super(struct sb_parity_super *super, int64_t size,
 static enum sb_code write_all(struct sb_parity_output *output,
                               const struct sb_parity_options *options, struct sb_error *err)
 {
+    static const bool none[SB_PARITY_COPIES];
     int64_t sections = sb_parity_sections(&output->super.shape);
     enum sb_code code = sb_parity_output_begin(output, options, err);
 
@@ -56,7 +57,7 @@ static enum sb_code write_all(struct sb_parity_output *output,
     }
     sb_parity_output_release(output);
     if (!code)
-        code = sb_parity_write_supers(output->fd, output->name, &output->super, err);
+        code = sb_parity_write_supers(output->fd, output->name, &output->super, none, err);
     return code;
 }
 

@@ -153,22 +153,28 @@ static enum sb_code write_super(int fd, const char *name, const struct sb_parity
     return sb_pwrite_full(fd, block, sizeof(block), offset, name, err);
 }
 
-/* The last one is on disk before the others are touched, since a failing power may spoil a block
- * that is being written. */
-enum sb_code sb_parity_write_supers(int fd, const char *name, const struct sb_parity_super *super,
-                                    struct sb_error *err)
+/* Those that are whole, or are not. */
+static enum sb_code write_some(int fd, const char *name, const struct sb_parity_super *super,
+                               const bool *whole, bool which, struct sb_error *err)
 {
+    for (unsigned copy = 0; copy < SB_PARITY_COPIES; copy++) {
+        if (whole[copy] == which && write_super(fd, name, super, copy, err))
+            return err->code;
+    }
+    return sb_fsync(fd, name, err);
+}
+
+enum sb_code sb_parity_write_supers(int fd, const char *name, const struct sb_parity_super *super,
+                                    const bool *whole, struct sb_error *err)
+{
+    bool later[SB_PARITY_COPIES] = {whole[0], whole[1], whole[2]};
     enum sb_code code = sb_fsync(fd, name, err);
 
+    if (later[0] && later[1] && later[2])
+        later[2] = false;
     if (!code)
-        code = write_super(fd, name, super, 2, err);
-    if (!code)
-        code = sb_fsync(fd, name, err);
-    if (!code)
-        code = write_super(fd, name, super, 0, err);
-    if (!code)
-        code = write_super(fd, name, super, 1, err);
-    return code ? code : sb_fsync(fd, name, err);
+        code = write_some(fd, name, super, later, false, err);
+    return code ? code : write_some(fd, name, super, later, true, err);
 }
 
 enum sb_code sb_parity_mark(struct sb_parity *parity, int64_t valid, const unsigned char *user,
@@ -184,7 +190,7 @@ enum sb_code sb_parity_mark(struct sb_parity *parity, int64_t valid, const unsig
     super.generation++;
     if (user)
         memcpy(super.user, user, SB_PARITY_USER);
-    code = sb_parity_write_supers(parity->file->fd, parity->file->name, &super, err);
+    code = sb_parity_write_supers(parity->file->fd, parity->file->name, &super, parity->whole, err);
     if (code)
         return code;
     parity->super = super;

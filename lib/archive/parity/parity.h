@@ -37,6 +37,7 @@ void sb_parity_free(struct sb_parity *parity); /* NULL is allowed */
  * still what it had. user: SB_PARITY_USER bytes in place of those that are there; NULL: they stay.
  *
  * When it returns SB_OK, all superblocks say so, on disk; until then the file must stay as it is.
+ * After a failure the parity file must be opened anew.
  */
 enum sb_code sb_parity_mark(struct sb_parity *parity, int64_t valid, const unsigned char *user,
                             struct sb_error *err) SB_CHECKED;
@@ -45,10 +46,12 @@ enum sb_code sb_parity_mark(struct sb_parity *parity, int64_t valid, const unsig
 int64_t sb_parity_super_offset(const struct sb_parity_super *super, unsigned copy);
 
 /*
- * Writes all superblocks and syncs the file, so that at any time an old or a new one can be read.
- * What they refer to is written, if not synced.
+ * Writes all superblocks and syncs the file. whole: as of struct sb_parity, of those that are there
+ * now. A block that is being written may be spoiled when the power fails: so those that are not
+ * whole, or the last one, are written and synced before any other that is. At any time an old or a
+ * new one can be read. What they refer to is written, and need not be synced.
  */
 enum sb_code sb_parity_write_supers(int fd, const char *name, const struct sb_parity_super *super,
-                                    struct sb_error *err) SB_CHECKED;
+                                    const bool *whole, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -231,7 +231,8 @@ static enum sb_code replace(struct update *update, const struct sb_parity_option
     super->valid = sb_parity_pieces(&super->shape);
     if (options->user)
         memcpy(super->user, options->user, SB_PARITY_USER);
-    code = sb_parity_write_supers(update->output.fd, update->output.name, super, err);
+    code = sb_parity_write_supers(update->output.fd, update->output.name, super,
+                                  update->parity->whole, err);
     return code ? code : clear_old_end(update, err);
 }
 

@@ -1,13 +1,14 @@
 /*
  * lib/archive/parity: files that grow; and what is there if the machine stops at any time.
  *
- * The functions by which the library writes are those of this file. Before each of their calls a
- * process may end, with half of the bytes written, and with any of what was not synced lost.
+ * The functions by which the library reads and writes are those of this file. Before each write and
+ * sync a process may end, with half of the bytes written, and with any of what was not synced lost.
  */
 #include "archive/parity/world.h"
 
 #include "core/io.h"
 
+#include <errno.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -25,6 +26,27 @@ static size_t unsynced_count;
 
 ssize_t pwrite64(int fd, const void *bytes, size_t size, off_t offset);
 
+ssize_t pread64(int fd, void *bytes, size_t size, off_t offset);
+
+/* Bytes of the file of data that cannot be read. */
+static off_t bad_from, bad_to;
+
+static bool is_data(int fd)
+{
+    struct stat st, named;
+
+    return fstat(fd, &st) == 0 && stat(data_path, &named) == 0 && st.st_ino == named.st_ino;
+}
+
+ssize_t pread64(int fd, void *bytes, size_t size, off_t offset)
+{
+    if (offset < bad_to && offset + (off_t)size > bad_from && is_data(fd)) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_pread64, fd, bytes, size, offset);
+}
+
 static ssize_t plain_pwrite(int fd, const void *bytes, size_t size, off_t offset)
 {
     return syscall(SYS_pwrite64, fd, bytes, size, offset);
@@ -33,9 +55,11 @@ static ssize_t plain_pwrite(int fd, const void *bytes, size_t size, off_t offset
 static void power_fails(void)
 {
     while (unsynced_count--) {
-        if (draw(2))
-            (void)!plain_pwrite(unsynced[unsynced_count].fd, unsynced[unsynced_count].before,
-                                unsynced[unsynced_count].size, unsynced[unsynced_count].offset);
+        /* All, half or nothing of it reached the disk. */
+        size_t undone = unsynced[unsynced_count].size * draw(3) / 2;
+
+        (void)!plain_pwrite(unsynced[unsynced_count].fd, unsynced[unsynced_count].before, undone,
+                            unsynced[unsynced_count].offset);
     }
     _exit(1);
 }
@@ -308,6 +332,21 @@ static void what_the_user_keeps_stays(void)
     sb_parity_free(now);
 }
 
+/* Sectors of the file that its disk has lost, beside some that have other bytes. */
+static void what_a_disk_cannot_read_is_mended(void)
+{
+    for (unsigned n = 0; n < 20; n++) {
+        if (!make_world(100000, 20, 4, 3))
+            return;
+        bad_from = draw(90000);
+        bad_to = bad_from + 1 + draw(1000);
+        spoil(&data_now, (size_t)bad_to, 1000);
+        CHECK(mend_world(true));
+        CHECK(lost == 0 && mended >= 3 && same(&data, &data_now));
+        bad_from = bad_to = 0;
+    }
+}
+
 /* Stale pieces are not checked, and those of their words are mended in spite of them. */
 static void stale_pieces_are_passed_over(void)
 {
@@ -427,6 +466,7 @@ int main(void)
     RUN(what_was_valid_is_not_taken_for_new);
     RUN(where_nothing_is_it_is_made);
     RUN(what_the_user_keeps_stays);
+    RUN(what_a_disk_cannot_read_is_mended);
     RUN(stale_pieces_are_passed_over);
     RUN(whenever_the_power_fails_it_is_the_old_or_the_new);
     check_remove_tree(top);
