@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -128,12 +127,11 @@ static void measure_mend(const struct sb_parity *parity, const struct sb_file *f
 
 static char *with_suffix(const char *path, const char *suffix)
 {
-    char *text = malloc(strlen(path) + strlen(suffix) + 1);
+    char *text;
 
-    if (!text)
+    if (asprintf(&text, "%s%s", path, suffix) < 0)
         exit(2);
-    strcpy(text, path);
-    return strcat(text, suffix);
+    return text;
 }
 
 int main(int argc, char **argv)
@@ -142,6 +140,7 @@ int main(int argc, char **argv)
     struct sb_parity *parity;
     unsigned per_mille = 50;
     struct sb_file *file;
+    char *path, *temporary;
     int option;
 
     while ((option = getopt(argc, argv, "t:r:")) != -1) {
@@ -155,8 +154,8 @@ int main(int argc, char **argv)
     }
     require(sb_parity_redundancy(per_mille, &options.data, &options.parity, &err));
     require(sb_file_open(&file, argv[optind], "file", &err));
-    options.path = with_suffix(argv[optind], ".parity");
-    options.temporary = with_suffix(argv[optind], ".parity.new");
+    options.path = path = with_suffix(argv[optind], ".parity");
+    options.temporary = temporary = with_suffix(argv[optind], ".parity.new");
     printf("%u + %u, threads: %u\n", options.data, options.parity, options.threads);
     measure_make(file, &options);
     require(sb_parity_open(&parity, options.path, SB_PARITY_READ, &err));
@@ -164,7 +163,7 @@ int main(int argc, char **argv)
     measure_mend(parity, file);
     sb_parity_free(parity);
     sb_file_free(file);
-    free((char *)options.path);
-    free((char *)options.temporary);
+    free(path);
+    free(temporary);
     return 0;
 }

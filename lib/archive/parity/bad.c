@@ -85,22 +85,22 @@ static enum sb_parity_kind kind_of(const struct sb_parity_section *section, uint
     return SB_PARITY_PAGE;
 }
 
-enum sb_code sb_parity_bad_add(struct sb_parity_bad *bad, int64_t number, uint32_t part,
+enum sb_code sb_parity_bad_add(struct sb_parity_bad *bad, int64_t section, uint32_t number,
                                struct sb_error *err)
 {
-    struct sb_parity_section section;
-    uint64_t bit = UINT64_C(1) << part % BITS;
+    struct sb_parity_section shape;
+    uint64_t bit = UINT64_C(1) << number % BITS;
+    uint64_t **bits = &bad->bits[section];
     uint32_t first;
 
-    sb_parity_section(&bad->parity->super.shape, number, &section);
-    if (!bad->bits[number]) {
-        bad->bits[number] = calloc(parts_of(&section) / BITS + 1, sizeof(uint64_t));
-        if (!bad->bits[number])
-            return sb_fail_memory(err);
-    }
-    if (!(bad->bits[number][part / BITS] & bit))
-        bad->counts[kind_of(&section, part, &first)]++;
-    bad->bits[number][part / BITS] |= bit;
+    sb_parity_section(&bad->parity->super.shape, section, &shape);
+    if (!*bits)
+        *bits = calloc(parts_of(&shape) / BITS + 1, sizeof(**bits));
+    if (!*bits)
+        return sb_fail_memory(err);
+    if (!((*bits)[number / BITS] & bit))
+        bad->counts[kind_of(&shape, number, &first)]++;
+    (*bits)[number / BITS] |= bit;
     return SB_OK;
 }
 

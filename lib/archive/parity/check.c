@@ -47,22 +47,32 @@ static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to
     return SB_OK;
 }
 
+static enum sb_code check_page(struct check *check, uint32_t page, struct sb_error *err)
+{
+    const struct sb_parity_section *section = &check->reader.section;
+    uint32_t first = section->pieces + section->checks + page;
+    unsigned whole = check->reader.pages[page];
+
+    if (!(whole & SB_PARITY_FIRST_COPY) &&
+        sb_parity_bad_add(check->bad, section->number, first, err))
+        return err->code;
+    if (!(whole & SB_PARITY_SECOND_COPY) &&
+        sb_parity_bad_add(check->bad, section->number, first + section->pages, err))
+        return err->code;
+    if (!whole)
+        check->all_tables = false;
+    return SB_OK;
+}
+
 static enum sb_code check_pages(struct check *check, struct sb_error *err)
 {
-    const struct sb_parity_reader *reader = &check->reader;
-    const struct sb_parity_section *section = &reader->section;
-    uint32_t first = section->pieces + section->checks;
+    const struct sb_parity_section *section = &check->reader.section;
 
-    for (uint32_t i = 0; i < 2 * section->pages; i++) {
-        unsigned copy = i < section->pages ? SB_PARITY_FIRST_COPY : SB_PARITY_SECOND_COPY;
-
-        if (!(reader->pages[i % section->pages] & copy) &&
-            sb_parity_bad_add(check->bad, section->number, first + i, err))
+    for (uint32_t page = 0; page < section->pages; page++) {
+        if (check_page(check, page, err))
             return err->code;
-        if (!reader->pages[i % section->pages])
-            check->all_tables = false;
     }
-    check->sum ^= sb_parity_sum(section, reader->sums);
+    check->sum ^= sb_parity_sum(section, check->reader.sums);
     return SB_OK;
 }
 

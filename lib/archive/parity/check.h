@@ -14,8 +14,8 @@ struct sb_parity_check_options {
 };
 
 /*
- * Of the pieces whose CRC32C is known, and which are valid (parity.h), those that are bad; pages of
- * which a copy is bad; superblocks. file: the protected one, which may be shorter or longer by now;
+ * Of the pieces whose CRC32C is known, and which are valid (parity.h), those that are bad; pages,
+ * one or both copies; superblocks. file: the protected one, which may be shorter or longer by now;
  * bytes after the size that is protected are not read. SB_DAMAGED: the tables are whole, and belong
  * to another superblock; nothing can be said. Memory: 8 MiB, and *bad.
  */

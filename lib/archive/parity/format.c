@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define SUPER_MAGIC "SBPARITY"
-#define TABLE_MAGIC "SBPARTAB"
 #define MAGIC_BYTES 8
 #define VERSION     1
 
@@ -21,6 +19,9 @@
 
 #define WORD_MOST   252 /* 240 + 12 */
 #define PARITY_MOST 24
+
+static const char super_magic[MAGIC_BYTES] = {'S', 'B', 'P', 'A', 'R', 'I', 'T', 'Y'};
+static const char table_magic[MAGIC_BYTES] = {'S', 'B', 'P', 'A', 'R', 'T', 'A', 'B'};
 
 static int64_t divide_up(int64_t number, int64_t by)
 {
@@ -206,7 +207,7 @@ void sb_parity_put_super(unsigned char *block, const struct sb_parity_super *sup
     unsigned char *at;
 
     memset(block, 0, SB_PARITY_BLOCK);
-    memcpy(block, SUPER_MAGIC, MAGIC_BYTES);
+    memcpy(block, super_magic, MAGIC_BYTES);
     at = sb_put_u32(block + MAGIC_BYTES, VERSION);
     at = sb_put_u32(at, shape->piece);
     memcpy(at, super->id, sizeof(super->id));
@@ -293,7 +294,7 @@ bool sb_parity_get_super(struct sb_parity_super *super, const unsigned char *blo
     const unsigned char *at = block + MAGIC_BYTES;
     int64_t own, sections;
 
-    if (!is_sealed(block, SUPER_MAGIC) || sb_get_u32(at) != VERSION)
+    if (!is_sealed(block, super_magic) || sb_get_u32(at) != VERSION)
         return false;
     shape->piece = sb_get_u32(at + 4);
     memcpy(super->id, at + 8, sizeof(super->id));
@@ -336,7 +337,7 @@ void sb_parity_put_page(unsigned char *block, const struct sb_parity_super *supe
     unsigned char *at = block + MAGIC_BYTES + sizeof(super->id);
 
     memset(block, 0, SB_PARITY_BLOCK);
-    memcpy(block, TABLE_MAGIC, MAGIC_BYTES);
+    memcpy(block, table_magic, MAGIC_BYTES);
     memcpy(block + MAGIC_BYTES, super->id, sizeof(super->id));
     at = sb_put_u64(at, (uint64_t)generation);
     at = sb_put_u64(at, (uint64_t)section->number);
@@ -353,7 +354,7 @@ bool sb_parity_get_page(uint32_t *sums, const unsigned char *block,
     uint32_t first = page * SB_PARITY_PAGE_SUMS, count = sums_from(section, page);
     const unsigned char *at = block + MAGIC_BYTES + sizeof(super->id);
 
-    if (!is_sealed(block, TABLE_MAGIC) ||
+    if (!is_sealed(block, table_magic) ||
         memcmp(block + MAGIC_BYTES, super->id, sizeof(super->id)) != 0 ||
         sb_get_u64(at) > (uint64_t)super->generation ||
         sb_get_u64(at + 8) != (uint64_t)section->number || sb_get_u32(at + 16) != first)

@@ -20,7 +20,7 @@ struct sb_parity_reader {
     uint32_t *sums;       /* of its pieces of data, then of parity */
     unsigned char *pages; /* which copies of each page are whole */
     unsigned char *bytes; /* SB_PARITY_READ_BYTES, what was read last */
-    bool *whole;          /* of each part of that: is it there, as far as can be seen? */
+    bool *whole;          /* of each part of that: could all of it be read? */
 };
 
 /* Both files must outlive it. To be released, also after a failure. */

@@ -7,7 +7,8 @@
 #include "archive/parity/encode.h"
 #include "archive/parity/make.h"
 
-/* What is made of which file, and where it is written. super: extents, identity and generation. */
+/* The file that is read, and where its parity is written. super: extents, identity and generation.
+ */
 struct sb_parity_output {
     const struct sb_file *file;
     int fd;

@@ -24,12 +24,10 @@ static struct {
 } unsynced[UNSYNCED_MOST];
 static size_t unsynced_count;
 
-ssize_t pwrite64(int fd, const void *bytes, size_t size, off_t offset);
-
-ssize_t pread64(int fd, void *bytes, size_t size, off_t offset);
-
 /* Bytes of the file of data that cannot be read. */
 static off_t bad_from, bad_to;
+
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): libc's names are reserved */
 
 static bool is_data(int fd)
 {
@@ -102,6 +100,8 @@ int fsync(int fd)
     }
     return (int)syscall(SYS_fdatasync, fd);
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 static int64_t valid_bytes, stale_pieces;
 
@@ -321,7 +321,7 @@ static void what_the_user_keeps_stays(void)
     if (!CHECK(sb_parity_open(&now, parity_path, SB_PARITY_WRITE, &err) == SB_OK))
         return;
     CHECK_TEXT((const char *)now->super.user, "state 1");
-    strcpy((char *)user, "state 2");
+    user[6] = '2';
     CHECK(sb_parity_mark(now, 10, user, &err) == SB_OK);
     CHECK(sb_parity_mark(now, 11, user, &err) == SB_INVALID);
     sb_parity_free(now);
