@@ -87,7 +87,8 @@ enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_o
     code = begin_super(&output.super, before.st_size, options, err);
     if (code)
         return code;
-    output.fd = open(options->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    output.fd = open(options->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                     (before.st_mode & 0666) | 0600);
     if (output.fd < 0 && errno == EEXIST)
         return sb_fail(err, SB_EXISTS, "%s: exists already", options->temporary);
     if (output.fd < 0)

@@ -21,9 +21,9 @@ struct sb_parity_options {
 /*
  * Of the file as it is now: reads it once, from its beginning to its end, checks nothing, and
  * replaces what is there under the name. It is written under the temporary name, synced, renamed,
- * and its directory is synced. After a failure the temporary file is gone. SB_EXISTS: there is one
- * of that name; SB_CHANGED: the file changed while it was read; SB_INVALID: no such k and m.
- * Memory: 64 MB.
+ * and its directory is synced. Its mode is that of the file, which it could give away, but the
+ * owner may write. After a failure the temporary file is gone. SB_EXISTS: there is one of that
+ * name; SB_CHANGED: the file changed while it was read; SB_INVALID: no such k and m. Memory: 64 MB.
  */
 enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_options *options,
                             struct sb_error *err) SB_CHECKED;
@@ -32,7 +32,7 @@ enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_o
  * The same result for a file that has a parity file, in place, where sections did not change: all
  * their pieces are valid (sb_parity_mark) and are in the same section still. The others are made
  * anew. Pieces of these that should not have changed are checked on the way; SB_DAMAGED: one is
- * bad, or a table that is necessary, and nothing is done. Killed at any time, or after any failure,
+ * bad, or a table that is necessary. Killed at any time, or after any failure,
  * the parity file is that of before, its pieces valid up to those that changed, or the new one.
  *
  * Where that cannot be, since words or pieces have another size or there are too many extents, it

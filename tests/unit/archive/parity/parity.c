@@ -459,6 +459,29 @@ static void what_is_there_is_replaced_only_when_all_is_made(void)
     free(now.at);
 }
 
+static void parity_is_as_private_as_the_file(void)
+{
+    static const mode_t modes[][2] = {
+        {0600, 0600}, {0640, 0640}, {0755, 0644}, {0444, 0644}, {0400, 0600}};
+    mode_t before = umask(0);
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        struct sb_parity_options options = options_of(20, 4, 3);
+        struct sb_file *file;
+        struct stat st;
+
+        if (!make_world(5000, 20, 4, 3))
+            return;
+        CHECK(chmod(data_path, modes[i][0]) == 0);
+        file = open_data();
+        CHECK(sb_parity_make(file, &options, &err) == SB_OK);
+        sb_file_free(file);
+        CHECK(stat(parity_path, &st) == 0 && (st.st_mode & 0777) == modes[i][1]);
+        CHECK(unlink(data_path) == 0);
+    }
+    umask(before);
+}
+
 /* Only the pieces of these bytes, and the words that these need. */
 static void a_part_of_a_file_is_checked(void)
 {
@@ -562,6 +585,7 @@ int main(void)
     RUN(random_damages_are_mended_or_named);
     RUN(as_many_as_the_code_can);
     RUN(what_is_there_is_replaced_only_when_all_is_made);
+    RUN(parity_is_as_private_as_the_file);
     RUN(a_part_of_a_file_is_checked);
     RUN(runs_of_bad_pieces_are_one_part);
     RUN(a_larger_file);

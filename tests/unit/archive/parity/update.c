@@ -24,8 +24,9 @@ static struct {
 } unsynced[UNSYNCED_MOST];
 static size_t unsynced_count;
 
-/* Bytes of the file of data that cannot be read. */
+/* Bytes of the file of data that cannot be read; how many were read. */
 static off_t bad_from, bad_to;
+static size_t data_read;
 
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): libc's names are reserved */
 
@@ -42,6 +43,8 @@ ssize_t pread64(int fd, void *bytes, size_t size, off_t offset)
         errno = EIO;
         return -1;
     }
+    if (is_data(fd))
+        data_read += size;
     return syscall(SYS_pread64, fd, bytes, size, offset);
 }
 
@@ -347,6 +350,18 @@ static void what_a_disk_cannot_read_is_mended(void)
     }
 }
 
+/* 200 pieces in 4 sections; one is bad, and its word has 20 of data. */
+static void words_without_loss_are_not_read(void)
+{
+    if (!make_world(102400, 20, 4, 3))
+        return;
+    spoil(&data_now, 70000, 1);
+    data_read = 0;
+    CHECK(mend_world(true));
+    CHECK(mended == 1 && lost == 0 && same(&data, &data_now));
+    CHECK(data_read > 102400 && data_read <= 102400 + 19 * 512);
+}
+
 /* Stale pieces are not checked, and those of their words are mended in spite of them. */
 static void stale_pieces_are_passed_over(void)
 {
@@ -467,6 +482,7 @@ int main(void)
     RUN(where_nothing_is_it_is_made);
     RUN(what_the_user_keeps_stays);
     RUN(what_a_disk_cannot_read_is_mended);
+    RUN(words_without_loss_are_not_read);
     RUN(stale_pieces_are_passed_over);
     RUN(whenever_the_power_fails_it_is_the_old_or_the_new);
     check_remove_tree(top);
