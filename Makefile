@@ -110,7 +110,7 @@ static:
 # Tests
 
 # What has threads, and so is worth the time that the thread sanitizer takes.
-THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,core/context core/pipeline core/throttle store/tree/target archive/mover/mover store/archive/sink store/cache/cache_values \
+THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,core/context core/pipeline core/throttle store/tree/target archive/mover/mover archive/parity/parity store/archive/sink store/cache/cache_values \
 	store/out/filter task/transfer/transfer) \
 	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats cat-records.bats \
 	convert.bats convert-wrap.bats convert-bags.bats ls-records.bats sync.bats verify-bags.bats))

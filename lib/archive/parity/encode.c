@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define BAND_BYTES ((int64_t)14 << 20) /* no row has more */
+#define BAND_BYTES ((int64_t)12 << 20) /* no row has more */
 #define READ_BYTES ((size_t)4 << 20)
 #define HUGE_PAGE  ((size_t)2 << 20)
 
@@ -20,6 +20,9 @@
 struct slot {
     uint32_t band, part;
 };
+
+_Static_assert(BAND_BYTES >= (int64_t)SB_PARITY_WORDS_MOST * SB_PARITY_PIECE_MOST,
+               "a band has at least one row");
 
 struct sb_parity_encoder {
     const struct sb_file *file;

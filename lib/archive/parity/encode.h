@@ -2,7 +2,7 @@
  * Makes the parity of one section after the other, in memory, and all its CRC32Cs.
  *
  * Two bands of rows take turns, one being read while the other is added to the parities, so that a
- * word takes several of its rows at once. All is at most 62 MiB.
+ * word takes several of its rows at once. All is at most 57 MiB.
  */
 #ifndef SB_ARCHIVE_PARITY_ENCODE_H
 #define SB_ARCHIVE_PARITY_ENCODE_H

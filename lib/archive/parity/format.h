@@ -51,7 +51,7 @@
  *       80    8  number of sections
  *       88    4  k
  *       92    4  m, 1 <= k, m and k + m <= 255
- *       96    4  W, 1 to 896, and W * m pieces are at most 32 MiB
+ *       96    4  W, 1 to 768, and W * m pieces are at most 32 MiB
  *      100    4  checksum of the tables: all sections' CRC32Cs of (number of the section, 8 bytes;
  *                the CRC32Cs of its pieces), XORed
  *      104    4  number of extents
@@ -80,7 +80,7 @@
 #define SB_PARITY_BLOCK        4096 /* a superblock, a page, and what all is aligned to */
 #define SB_PARITY_PIECE_LEAST  512
 #define SB_PARITY_PIECE_MOST   16384
-#define SB_PARITY_WORDS_MOST   896                /* a row has at most 14 MiB */
+#define SB_PARITY_WORDS_MOST   768                /* a row has at most 12 MiB */
 #define SB_PARITY_SECTION_MOST (32 << 20)         /* bytes of parity */
 #define SB_PARITY_SIZE_MOST    (INT64_C(1) << 50) /* of a protected file */
 #define SB_PARITY_OFFSET_MOST  (INT64_C(1) << 60) /* in a parity file */

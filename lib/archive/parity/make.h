@@ -23,7 +23,7 @@ struct sb_parity_options {
  * replaces what is there under the name. It is written under the temporary name, synced, renamed,
  * and its directory is synced. Its mode is that of the file, which it could give away, but the
  * owner may write. After a failure the temporary file is gone. SB_EXISTS: there is one of that
- * name; SB_CHANGED: the file changed while it was read; SB_INVALID: no such k and m. Memory: 64 MB.
+ * name; SB_CHANGED: the file changed while it was read; SB_INVALID: no such k and m. Memory: 60 MB.
  */
 enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_options *options,
                             struct sb_error *err) SB_CHECKED;
@@ -36,7 +36,7 @@ enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_o
  * the parity file is that of before, its pieces valid up to those that changed, or the new one.
  *
  * Where that cannot be, since words or pieces have another size or there are too many extents, it
- * is made by sb_parity_make; also where there is none, or one without superblock.
+ * is made by sb_parity_make; also where there is none, or one without superblock. Memory: 64 MB.
  */
 enum sb_code sb_parity_update(const struct sb_file *file, const struct sb_parity_options *options,
                               struct sb_error *err) SB_CHECKED;
