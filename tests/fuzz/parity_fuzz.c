@@ -4,8 +4,9 @@
  *
  * The first byte of an input chooses. Bit 0: the rest is a parity file, in blocks of 4096 bytes,
  * whose checksums are made right, with bit 4 also that of the tables. Else the second and the third
- * say how large the file is and what its words are, and what follows are damages of 6 bytes each,
- * in the file or in its parity file; with bit 1, checksums of blocks are made right after them.
+ * say how large the file is and what its words are; bits 2 and 3 cut the end of the file and of its
+ * parity file, the fourth byte says how much. What follows are damages of 6 bytes each, in either;
+ * with bit 1, checksums of blocks are made right after them.
  */
 #include "archive/parity/check.h"
 #include "archive/parity/make.h"
