@@ -19,6 +19,7 @@ extern const struct command split_command;
 extern const struct command merge_command;
 extern const struct command merge_symlink_command;
 extern const struct command upgrade_command;
+extern const struct command protect_command;
 
 /* clang-format off */
 const struct command *const commands[] = {
@@ -39,6 +40,7 @@ const struct command *const commands[] = {
     &merge_command,
     &merge_symlink_command,
     &upgrade_command,
+    &protect_command,
     NULL,
 };
 /* clang-format on */

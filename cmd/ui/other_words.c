@@ -58,6 +58,7 @@ static const struct other_word table[] = {
     {"rmdir", "rm -d ARCHIVE PATH..."},
     {"rename move ren", "mv ARCHIVE PATH..."},
     {"check test fsck validate scrub", "verify ARCHIVE [PATH...]"},
+    {"par2 par2create parity", "protect PATH..."},
     {"repair", "verify --repair-from=COPY ARCHIVE"},
     {"compare cmp", "diff ARCHIVE [DIR]"},
     {"-d --diff --compare", "diff ARCHIVE [-C] [PATH...]"},

@@ -1,0 +1,156 @@
+/*
+ * shardbox protect: parity files, by which damaged files are repaired.
+ */
+#include "task/protect/protect.h"
+#include "core/io.h"
+#include "ui/bandwidth.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/output.h"
+#include "ui/shared_options.h"
+
+#include "core/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+    bool update, check, repair, remove;
+    unsigned per_mille; /* 0: not given */
+    bool hard_links;
+    bool dry_run;
+    int64_t threads;
+    int64_t done, total; /* bytes */
+};
+
+/* "5%", "0.5%", "12.5" */
+static bool take_redundancy(void *settings, const char *value)
+{
+    char *end;
+    unsigned long whole = strtoul(value, &end, 10), tenth = 0;
+
+    if (*end == '.' && end[1] >= '0' && end[1] <= '9') {
+        tenth = (unsigned long)(end[1] - '0');
+        end += 2;
+    }
+    if (*end == '%')
+        end++;
+    if (*value >= '0' && *value <= '9' && !*end && whole <= 1000 && whole * 10 + tenth > 0 &&
+        whole * 10 + tenth <= 10000) {
+        ((struct settings *)settings)->per_mille = (unsigned)(whole * 10 + tenth);
+        return true;
+    }
+    message_usage("--redundancy: '%s' is not like 5%% or 0.5%%, from 0.1%% to 1000%%", value);
+    return false;
+}
+
+static const struct option options[] = {
+    OPTION_GROUP("What is done"),
+    OPTION_CALL(0, "redundancy", "PERCENT", take_redundancy,
+                "size of the parity file, of that of FILE (default: 5%)", OPERAND_NONE),
+    OPTION_FLAG('u', "update", struct settings, update,
+                "make parity files anew whose FILE changed, and missing ones"),
+    OPTION_FLAG(0, "check", struct settings, check, "name what is damaged, byte by byte"),
+    OPTION_FLAG(0, "repair", struct settings, repair, "make damaged bytes as they were, in place"),
+    OPTION_FLAG(0, "remove", struct settings, remove, "remove parity files"),
+    OPTION_DRY_RUN(struct settings, dry_run),
+    OPTION_GROUP("How"),
+    OPTION_FLAG(0, "hard-links", struct settings, hard_links,
+                "repair files that have several names"),
+    OPTION_THREADS(struct settings, "compute with N threads"),
+    OPTION_BWLIMIT,
+    OPTION_WAIT,
+    OPTION_END,
+};
+
+static const char *const synopsis[] = {
+    "[--redundancy=PERCENT] [--update] FILE...",
+    "--check|--repair|--remove FILE...",
+    NULL,
+};
+
+static void show_progress(void *context, int64_t bytes)
+{
+    struct settings *settings = context;
+
+    settings->done += bytes;
+    message_progress_update(settings->done, settings->total, 0);
+}
+
+static enum sb_protect_act act_of(const struct settings *settings)
+{
+    if (settings->update)
+        return SB_PROTECT_UPDATE;
+    if (settings->check)
+        return SB_PROTECT_CHECK;
+    if (settings->repair)
+        return SB_PROTECT_REPAIR;
+    return settings->remove ? SB_PROTECT_REMOVE : SB_PROTECT_MAKE;
+}
+
+static const char *misuse(const struct settings *settings, int count)
+{
+    if (count == 0)
+        return "give at least one FILE";
+    if (settings->update + settings->check + settings->repair + settings->remove > 1)
+        return "--update, --check, --repair and --remove cannot be given together";
+    if (settings->per_mille && (settings->check || settings->repair || settings->remove))
+        return "--redundancy is for parity files that are made";
+    if (settings->hard_links && !settings->repair)
+        return "--hard-links is for --repair";
+    if (settings->dry_run && settings->check)
+        return "--check changes nothing; -n does not go with it";
+    return NULL;
+}
+
+/* False: no other file can be done either. */
+static bool protect(const char *path, const struct sb_protect_options *wanted)
+{
+    struct sb_error err;
+
+    if (sb_protect(path, wanted, &err) == SB_OK)
+        return true;
+    message_failure(&err);
+    return err.code != SB_INTERRUPT && err.code != SB_NOMEM;
+}
+
+static int run(void *context, char **operands, int count)
+{
+    struct settings *settings = context;
+    const char *wrong = misuse(settings, count);
+    const struct sb_protect_options wanted = {
+        .act = act_of(settings),
+        .per_mille = settings->per_mille,
+        .threads = settings->threads ? (unsigned)settings->threads : sb_default_threads(),
+        .hard_links = settings->hard_links,
+        .one = count == 1,
+        .dry_run = settings->dry_run,
+        .notify = &message_notify,
+        .progress = show_progress,
+        .context = settings,
+    };
+
+    if (wrong)
+        return message_usage("%s", wrong);
+    for (int i = 0; i < count; i++)
+        settings->total += sb_protect_work(operands[i], &wanted);
+    for (int i = 0; i < count; i++) {
+        if (!protect(operands[i], &wanted))
+            break;
+    }
+    message_progress_end();
+    output_flush();
+    return message_status();
+}
+
+const struct command protect_command = {
+    .name = "protect",
+    .summary = "make parity files, by which damaged files are repaired",
+    .synopsis = synopsis,
+    .examples = {"shardbox protect --update *.tar", "shardbox protect --repair train.tar"},
+    .options = options,
+    .exit_status = "0 done, or all is sound, 1 damage, or a file that changed, 2 error",
+    .operands = OPERAND_FILE,
+    .settings_size = sizeof(struct settings),
+    .run = run,
+};

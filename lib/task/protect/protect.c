@@ -1,0 +1,213 @@
+#include "core/io.h"
+#include "task/protect/impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char suffix[] = "-parity";
+
+enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_error *err)
+{
+    sb_buf_clear(out);
+    return sb_buf_add_format(out, "%s%s", path, suffix) ? sb_fail_memory(err) : SB_OK;
+}
+
+int64_t sb_protect_work(const char *path, const struct sb_protect_options *options)
+{
+    bool check = options->act == SB_PROTECT_CHECK || options->act == SB_PROTECT_REPAIR;
+    struct sb_buf name = {0};
+    struct sb_error err;
+    struct stat st;
+    int64_t size = 0;
+
+    if (options->act == SB_PROTECT_REMOVE || lstat(path, &st) || !S_ISREG(st.st_mode))
+        return 0;
+    size = st.st_size;
+    if (check && sb_protect_name(path, &name, &err) == SB_OK)
+        size = lstat(name.data, &st) ? 0 : size + st.st_size;
+    sb_buf_release(&name);
+    return size;
+}
+
+static enum sb_code refuse_kind(const char *path, const struct stat *st, struct sb_error *err)
+{
+    if (S_ISREG(st->st_mode))
+        return SB_OK;
+    if (S_ISLNK(st->st_mode))
+        return sb_fail(err, SB_FORMAT, "%s: is a symbolic link; give the file that it leads to",
+                       path);
+    if (S_ISDIR(st->st_mode))
+        return sb_fail(err, SB_FORMAT, "%s: is a directory; give the files in it", path);
+    return sb_fail(err, SB_FORMAT, "%s: is no regular file", path);
+}
+
+static enum sb_code refuse_names(const struct sb_protected *work, const char *path,
+                                 const struct stat *st, struct sb_error *err)
+{
+    if (st->st_nlink <= 1 || work->options->hard_links)
+        return SB_OK;
+    return sb_fail(err, SB_FORMAT,
+                   "%s: has %ju names (hard links), and would change under all of them; "
+                   "--hard-links allows it",
+                   path, (uintmax_t)st->st_nlink);
+}
+
+enum sb_code sb_protected_open(struct sb_protected *work, enum sb_parity_access access,
+                               struct sb_error *err)
+{
+    bool write = access == SB_PARITY_WRITE;
+    struct stat st;
+    int fd;
+
+    if (lstat(work->path, &st))
+        return sb_fail_errno(err, errno, "%s", work->path);
+    if (refuse_kind(work->path, &st, err))
+        return err->code;
+    fd = open(work->path,
+              (write ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return sb_fail_errno(err, errno, "%s: cannot be opened", work->path);
+    if (sb_file_take(&work->file, fd, work->path, err) ||
+        refuse_kind(work->path, &work->file->st, err))
+        return err->code;
+    return write ? refuse_names(work, work->path, &work->file->st, err) : SB_OK;
+}
+
+enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_access access,
+                                      struct sb_error *err)
+{
+    const char *name = work->name.data;
+    struct stat st;
+    enum sb_code code;
+
+    if (lstat(name, &st))
+        return errno == ENOENT
+                   ? sb_fail(err, SB_NOENT, "%s: has no parity file; 'shardbox protect' makes it",
+                             work->path)
+                   : sb_fail_errno(err, errno, "%s", name);
+    if (!S_ISREG(st.st_mode))
+        return sb_fail(err, SB_FORMAT, "%s: is no parity file; move it away", name);
+    if (access == SB_PARITY_WRITE && refuse_names(work, name, &st, err))
+        return err->code;
+    code = sb_parity_open(&work->parity, name, access, err);
+    if (code == SB_DAMAGED)
+        return sb_fail(err, SB_FORMAT,
+                       "%s: is no parity file, or nothing of its superblocks is left; move it away",
+                       name);
+    if (!code && !sb_protect_has_note(&work->parity->super))
+        return sb_fail(err, SB_FORMAT,
+                       "%s: is a parity file that 'shardbox protect' did not make; "
+                       "move it away",
+                       name);
+    return code;
+}
+
+/* The length of the name of the file whose parity file this is by its name; 0: of none. */
+static size_t name_of_protected(const char *path)
+{
+    size_t size = strlen(path), end = strlen(suffix);
+
+    return size > end && strcmp(path + size - end, suffix) == 0 ? size - end : 0;
+}
+
+/* Is it the parity file of a file that is beside it? Those that were just removed count. */
+static enum sb_code is_parity(const struct sb_protected *work, bool *is, struct sb_error *err)
+{
+    struct sb_protected other = {.path = work->path, .options = work->options};
+    size_t of = name_of_protected(work->path);
+    struct sb_error found;
+    struct stat st;
+    enum sb_code code = SB_OK;
+
+    *is = false;
+    if (of == 0)
+        return SB_OK;
+    if (sb_buf_set(&other.name, work->path, of))
+        code = sb_fail_memory(err);
+    if (!code && lstat(other.name.data, &st) == 0 && S_ISREG(st.st_mode)) {
+        if (sb_buf_set(&other.name, work->path, strlen(work->path)))
+            code = sb_fail_memory(err);
+        else if (sb_protected_open_parity(&other, SB_PARITY_READ, &found) == SB_OK)
+            *is = true;
+        else
+            *is = found.code == SB_NOENT && work->options->act == SB_PROTECT_REMOVE;
+    }
+    sb_parity_free(other.parity);
+    sb_buf_release(&other.name);
+    return code;
+}
+
+static enum sb_code remove_parity(struct sb_protected *work, struct sb_error *err)
+{
+    const char *name = work->name.data;
+
+    if (sb_protected_open_parity(work, SB_PARITY_READ, err))
+        return err->code;
+    if (work->options->dry_run) {
+        sb_report(work->options->notify, SB_NOTE, "would-remove", name, "would be removed");
+        return SB_OK;
+    }
+    if (unlink(name))
+        return sb_fail_errno(err, errno, "%s: cannot be removed", name);
+    sb_report(work->options->notify, SB_NOTE, "removed", name, "removed");
+    return sb_sync_directory_of(name, err);
+}
+
+static enum sb_code act(struct sb_protected *work, struct sb_error *err)
+{
+    switch (work->options->act) {
+    case SB_PROTECT_MAKE:
+        return sb_protect_make(work, err);
+    case SB_PROTECT_UPDATE:
+        return sb_protect_update(work, err);
+    case SB_PROTECT_CHECK:
+    case SB_PROTECT_REPAIR:
+        return sb_protect_repair(work, err);
+    case SB_PROTECT_REMOVE:
+        return remove_parity(work, err);
+    }
+    return SB_OK;
+}
+
+/* What is no file to be protected gets no lock beside it. */
+static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
+{
+    const struct sb_protect_options *options = work->options;
+    struct stat st;
+
+    if (options->dry_run || options->act == SB_PROTECT_CHECK)
+        return SB_OK;
+    if (lstat(work->path, &st) == 0) {
+        if (refuse_kind(work->path, &st, err))
+            return err->code;
+    } else if (options->act != SB_PROTECT_REMOVE) {
+        return sb_fail_errno(err, errno, "%s", work->path);
+    }
+    return sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data, err);
+}
+
+enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
+                        struct sb_error *err)
+{
+    struct sb_protected work = {.path = path, .options = options, .lock = {.fd = -1}};
+    bool parity;
+    enum sb_code code = is_parity(&work, &parity, err);
+
+    if (!code && parity && options->one)
+        return sb_fail(err, SB_INVALID, "%s: is a parity file; give the file that it protects",
+                       path);
+    if (code || parity)
+        return code;
+    code = sb_protect_name(path, &work.name, err);
+    if (!code)
+        code = lock(&work, err);
+    if (!code)
+        code = act(&work, err);
+    sb_parity_free(work.parity);
+    sb_file_free(work.file);
+    sb_out_lock_drop(&work.lock);
+    sb_buf_release(&work.name);
+    return code;
+}

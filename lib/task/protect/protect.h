@@ -1,0 +1,57 @@
+/*
+ * Files of any kind, each with a parity file beside it (archive/parity/format.h): made, brought up
+ * to date, checked, used and removed.
+ *
+ * The parity file notes size and time of the file. If these differ, or the parity file is marked,
+ * the file changed since: nothing is checked or mended then, so that a parity file never brings
+ * back old bytes. A file that became shorter, but kept its time, is damaged.
+ *
+ * One run at a time has the parity file, by a lock beside it (store/out/lock.h), except for checks.
+ */
+#ifndef SB_TASK_PROTECT_PROTECT_H
+#define SB_TASK_PROTECT_PROTECT_H
+
+#include "core/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sb_protect_act {
+    SB_PROTECT_MAKE,   /* SB_EXISTS: it has one */
+    SB_PROTECT_UPDATE, /* makes it anew if the file changed, or another redundancy is requested */
+    SB_PROTECT_CHECK,
+    SB_PROTECT_REPAIR, /* in place, also the parity file; the file keeps its time */
+    SB_PROTECT_REMOVE, /* the parity file; the file may be missing */
+};
+
+struct sb_protect_options {
+    enum sb_protect_act act;
+    unsigned per_mille; /* parity per thousand bytes; 0: as the parity file has, or 50 */
+    unsigned threads;
+    bool hard_links; /* repair files that have several names */
+    bool one;        /* SB_INVALID for a parity file of a file beside it; else it is passed over */
+    bool dry_run;    /* report changes by kinds that begin with "would-", and make none */
+
+    /* "damaged", "lost" (beyond repair), "unchecked": SB_PROBLEM, with byte ranges. Others are
+     * notes. */
+    const struct sb_notify *notify;
+    void (*progress)(void *context, int64_t bytes); /* so many more were read; may be NULL */
+    void *context;
+};
+
+/* The name of the file's parity file. Replaces what the buffer holds. */
+enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
+
+/* How many bytes will be read for this file, about: for progress. */
+int64_t sb_protect_work(const char *path, const struct sb_protect_options *options);
+
+/*
+ * SB_FORMAT: the file is no regular one, or a link, or what is there under the name of its parity
+ * file is none; SB_EXISTS; SB_NOENT; SB_LOCKED; SB_CHANGED: it changed since the parity file was
+ * made, or while it was read; SB_DAMAGED: the tables of the parity file contradict each other, or
+ * an update would protect damaged bytes; SB_INVALID: a parity file itself.
+ */
+enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
+                        struct sb_error *err) SB_CHECKED;
+
+#endif

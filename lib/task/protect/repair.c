@@ -1,0 +1,217 @@
+#include "archive/parity/check.h"
+#include "archive/parity/mend.h"
+#include "task/protect/impl.h"
+#include "task/protect/rewrite.h"
+
+#include <inttypes.h>
+
+/* Bytes that follow each other, about which there is one message. */
+struct run {
+    int64_t from, to;
+};
+
+/* Arrays: of the file, and of its parity file. */
+struct repair {
+    struct sb_protected *work;
+    struct sb_parity_bad *bad;
+    bool last;                 /* of two passes: the first finds out what can be made */
+    struct sb_rewrite rewrite; /* in the last, if anything is to be written */
+    bool keep_size;            /* what is missing at the end of the file cannot all be made */
+    bool can[2], cannot[2];
+    struct run mended[2], lost[2];
+    int64_t unchecked; /* up to there it was reported */
+};
+
+static const char *name_of(const struct repair *repair, bool parity)
+{
+    return parity ? repair->work->name.data : repair->work->path;
+}
+
+static void say_mended(const struct repair *repair, bool parity)
+{
+    const struct sb_protect_options *options = repair->work->options;
+    const struct run *run = &repair->mended[parity];
+
+    if (options->act == SB_PROTECT_CHECK)
+        sb_report(options->notify, SB_PROBLEM, "damaged", name_of(repair, parity),
+                  "bytes %" PRId64 " to %" PRId64 " are damaged; --repair makes them as they were",
+                  run->from, run->to - 1);
+    else if (!options->dry_run)
+        sb_report(options->notify, SB_NOTE, "repaired", name_of(repair, parity),
+                  "bytes %" PRId64 " to %" PRId64 " were repaired", run->from, run->to - 1);
+}
+
+static void say_lost(const struct repair *repair, bool parity)
+{
+    const struct run *run = &repair->lost[parity];
+    const char *advice = parity ? "if the file is right, --remove them and make them anew"
+                                : "bring them back from a copy";
+
+    sb_report(repair->work->options->notify, SB_PROBLEM, "lost", name_of(repair, parity),
+              "bytes %" PRId64 " to %" PRId64 " are damaged beyond repair; %s", run->from,
+              run->to - 1, advice);
+}
+
+static void end_runs(const struct repair *repair)
+{
+    for (int parity = 0; parity < 2; parity++) {
+        if (repair->mended[parity].from < repair->mended[parity].to)
+            say_mended(repair, parity);
+        if (repair->lost[parity].from < repair->lost[parity].to)
+            say_lost(repair, parity);
+    }
+}
+
+static void add_mended(struct repair *repair, bool parity, const struct sb_parity_part *part)
+{
+    struct run *run = &repair->mended[parity];
+
+    if (run->to != part->offset) {
+        if (run->from < run->to)
+            say_mended(repair, parity);
+        run->from = part->offset;
+    }
+    run->to = part->offset + part->size;
+}
+
+static void add_lost(struct repair *repair, bool parity, const struct sb_parity_part *part)
+{
+    struct run *run = &repair->lost[parity];
+
+    if (run->to != part->offset) {
+        if (run->from < run->to)
+            say_lost(repair, parity);
+        run->from = part->offset;
+    }
+    run->to = part->offset + part->size;
+}
+
+/* The second copy of a page comes, too. */
+static void say_unchecked(struct repair *repair, const struct sb_parity_part *page)
+{
+    int64_t from, to;
+
+    sb_parity_page_bytes(repair->work->parity, page, &from, &to);
+    if (to <= repair->unchecked || from == to)
+        return;
+    repair->unchecked = to;
+    sb_report(repair->work->options->notify, SB_PROBLEM, "unchecked", repair->work->path,
+              "bytes %" PRId64 " to %" PRId64 " cannot be checked: their table in the parity file "
+              "is lost",
+              from, to - 1);
+}
+
+static bool is_past_end(const struct repair *repair, const struct sb_parity_part *part)
+{
+    return part->kind == SB_PARITY_DATA &&
+           part->offset + part->size > repair->work->file->st.st_size;
+}
+
+static enum sb_code take_lost(void *context, const struct sb_parity_part *part,
+                              struct sb_error *err)
+{
+    struct repair *repair = context;
+    bool parity = part->kind != SB_PARITY_DATA;
+
+    (void)err;
+    repair->cannot[parity] = true;
+    repair->keep_size |= is_past_end(repair, part);
+    if (!repair->last)
+        return SB_OK;
+    add_lost(repair, parity, part);
+    if (part->kind == SB_PARITY_PAGE)
+        say_unchecked(repair, part);
+    return SB_OK;
+}
+
+static enum sb_code take_mended(void *context, const struct sb_parity_part *part, const void *bytes,
+                                struct sb_error *err)
+{
+    struct repair *repair = context;
+    bool parity = part->kind != SB_PARITY_DATA;
+
+    if (!repair->last) {
+        repair->can[parity] = true;
+        return SB_OK;
+    }
+    /* Zeros in between would look like bytes of the file. */
+    if (repair->keep_size && is_past_end(repair, part))
+        return take_lost(context, part, err);
+    add_mended(repair, parity, part);
+    if (!repair->rewrite.bytes)
+        return SB_OK;
+    return sb_rewrite_add(&repair->rewrite, parity, part->offset, bytes, (size_t)part->size, err);
+}
+
+static enum sb_code run_pass(struct repair *repair, struct sb_error *err)
+{
+    struct sb_protected *work = repair->work;
+    const struct sb_parity_mender mender = {
+        .mended = take_mended, .lost = take_lost, .context = repair};
+
+    return sb_parity_mend(work->parity, work->file, repair->bad, &mender, err);
+}
+
+static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
+{
+    const struct sb_protect_options *options = repair->work->options;
+    bool write = options->act == SB_PROTECT_REPAIR && !options->dry_run;
+    enum sb_code code = SB_OK;
+
+    repair->last = true;
+    if (write && (repair->can[0] || repair->can[1]))
+        code = sb_rewrite_begin(&repair->rewrite, repair->work, err);
+    if (!code)
+        code = run_pass(repair, err);
+    if (!code && repair->rewrite.bytes)
+        code = sb_rewrite_end(&repair->rewrite, err);
+    sb_rewrite_release(&repair->rewrite);
+    if (code)
+        return code;
+    end_runs(repair);
+    for (int parity = 0; parity < 2 && options->dry_run; parity++) {
+        if (repair->mended[parity].from < repair->mended[parity].to)
+            sb_report(options->notify, SB_NOTE, "would-repair", name_of(repair, parity),
+                      "would be repaired");
+    }
+    return SB_OK;
+}
+
+static enum sb_code examine(struct repair *repair, struct sb_error *err)
+{
+    struct sb_protected *work = repair->work;
+    const struct sb_parity_check_options wanted = {
+        .parity = true,
+        .progress = work->options->progress,
+        .context = work->options->context,
+    };
+    enum sb_code code = sb_parity_check(&repair->bad, work->parity, work->file, &wanted, err);
+
+    if (!code)
+        code = run_pass(repair, err);
+    if (code)
+        return code;
+    if (repair->can[0] || repair->can[1] || repair->cannot[0] || repair->cannot[1])
+        return write_what_can(repair, err);
+    sb_report(work->options->notify, SB_NOTE, "sound", work->path, "is sound, and its parity file");
+    return SB_OK;
+}
+
+enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err)
+{
+    bool write = work->options->act == SB_PROTECT_REPAIR && !work->options->dry_run;
+    enum sb_parity_access access = write ? SB_PARITY_WRITE : SB_PARITY_READ;
+    struct repair repair = {.work = work};
+    enum sb_code code;
+
+    if (sb_protected_open(work, access, err) || sb_protected_open_parity(work, access, err))
+        return err->code;
+    if (!sb_protect_is_current(&work->parity->super, &work->file->st))
+        return sb_fail(err, SB_CHANGED,
+                       "%s: changed since its parity file was made, which says nothing about it "
+                       "now; 'shardbox protect --update' makes it anew",
+                       work->path);
+    code = examine(&repair, err);
+    sb_parity_bad_free(repair.bad);
+    return code;
+}
