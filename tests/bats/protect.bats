@@ -1,0 +1,434 @@
+#!/usr/bin/env bats
+# shardbox protect: parity files, and what they repair.
+
+load helper
+
+# make_file NAME [LINES]: a file with a copy in good/, and its parity file.
+make_file() {
+    mkdir -p good
+    seq "${2-400000}" >"$1"
+    touch -d '2001-02-03 04:05:06.123456789Z' "$1"
+    cp -p "$1" good/
+    run_ok sb protect "$1"
+    cp -p "$1-parity" good/
+}
+
+# The damage of a disk does not change the time of a file.
+keep_time() {
+    touch -r good/f f
+}
+
+# zero FILE OFFSET SIZE
+zero() {
+    head -c "$3" /dev/zero | dd of="$1" bs=1M seek="$2" oflag=seek_bytes conv=notrunc status=none
+}
+
+# Bytes, times and parity are as they were.
+is_as_before() {
+    cmp f good/f || fail 'bytes'
+    cmp f-parity good/f-parity || fail 'parity'
+    [[ $(stat -c '%y %a' f) == "$(stat -c '%y %a' good/f)" ]] || fail 'time'
+    run_ok sb protect --check f
+    stderr_is ""
+}
+
+# Nothing but these names is here.
+only() {
+    [[ $(find . -maxdepth 1 -mindepth 1 ! -name 'separate-stderr*' -printf '%P\n' | LC_ALL=C sort | paste -sd' ') == "$*" ]] ||
+        fail "$(ls -A)"
+}
+
+@test "a parity file is made beside the file, of a twentieth of its size, and the check finds nothing" {
+    make_file f
+    output_is ""
+    stderr_is ""
+    only f f-parity good
+    local size
+    size=$(stat -c %s f-parity)
+    ((size > 2688895 / 20 && size < 2688895 / 20 + 150000)) || fail "$size"
+    cmp f good/f
+    run_ok sb protect --check -v f
+    stderr_is "shardbox protect: f: is sound, and its parity file"
+    run_ok sb protect --repair -v f
+    stderr_is "shardbox protect: f: is sound, and its parity file"
+    is_as_before
+}
+
+@test "an empty file, one of a byte and one of odd size have parity files" {
+    : >empty
+    printf x >one
+    head -c 5001 /dev/urandom >odd
+    run_ok sb protect empty one odd
+    run_ok sb protect --check empty one odd
+    stderr_is ""
+    cp -p one good
+    printf y | dd of=one conv=notrunc status=none
+    touch -r good one
+    run_fail 1 sb protect --check one
+    stderr_is "shardbox protect: one: bytes 0 to 0 are damaged; --repair makes them as they were"
+    run_ok sb protect --repair one
+    cmp one good
+}
+
+@test "flipped bytes are named by --check and -n, which change nothing, and repaired byte for byte" {
+    make_file f
+    flip_byte f 100000
+    flip_byte f 2000000
+    keep_time
+    cp -p f damaged
+    run_fail 1 sb protect --check f
+    output_is ""
+    [[ $stderr =~ ^'shardbox protect: f: bytes '([0-9]+)' to '([0-9]+)' are damaged; --repair makes them as they were'$'\n' ]] || fail 'named'
+    ((BASH_REMATCH[1] <= 100000 && BASH_REMATCH[2] >= 100000))
+    [[ ${#stderr_lines[@]} == 2 ]] || fail 'lines'
+    run_ok sb protect --repair -n f
+    output_is f
+    cmp f damaged
+    run_ok sb protect --repair f
+    stderr_is ""
+    is_as_before
+}
+
+@test "sectors of zeros, and as many bytes in a row as there is parity, are repaired" {
+    make_file f
+    zero f 1000000 100000
+    keep_time
+    run_ok sb protect --repair -v f
+    stderr_has ' were repaired'
+    is_as_before
+}
+
+@test "a file whose end was cut off grows again" {
+    make_file f
+    truncate -s 2600001 f
+    keep_time
+    run_fail 1 sb protect --check f
+    stderr_has 'to 2688894 are damaged; --repair'
+    run_ok sb protect --repair f
+    is_as_before
+}
+
+@test "damage of the parity file is repaired: superblocks, tables and parity, and its end" {
+    make_file f
+    local size at
+    size=$(stat -c %s f-parity)
+    for at in 0 4096 $((size / 3)) $((size / 2)) $((size - 8192)) $((size - 4096)); do
+        cp -p good/f-parity .
+        zero f-parity "$at" 4096
+        run_fail 1 sb protect --check f
+        stderr_has 'f-parity: bytes '
+        run_ok sb protect --repair f
+        is_as_before
+    done
+    truncate -s -10000 f-parity
+    run_ok sb protect --repair f
+    is_as_before
+    truncate -s -10000 f-parity
+    flip_byte f 7
+    keep_time
+    run_ok sb protect --repair f
+    is_as_before
+}
+
+@test "more than can be repaired is named by its bytes, and nothing is touched" {
+    make_file f
+    zero f 1000000 500000
+    keep_time
+    cp -p f damaged
+    run_fail 1 sb protect --repair f
+    stderr_has 'are damaged beyond repair; bring them back from a copy'
+    [[ ${#stderr_lines[@]} == 1 ]] || fail 'one line'
+    cmp f damaged
+    cmp f-parity good/f-parity
+    run_fail 1 sb protect --check f
+    stderr_has 'are damaged beyond repair'
+    [[ $(stat -c %y f) == "$(stat -c %y good/f)" ]]
+}
+
+# Pieces that are as far apart as there are words belong to one word, of which 12 may be lost.
+@test "where one word has lost too much, the others are repaired" {
+    make_file f 3000000
+    flip_byte f 0
+    keep_time
+    run_fail 1 sb protect --check f
+    [[ $stderr =~ 'bytes 0 to '([0-9]+)' are damaged; --repair' ]] || fail 'piece'
+    local piece=$((BASH_REMATCH[1] + 1)) words i
+    words=$((($(stat -c %s f) / piece + 240) / 240))
+    ((words > 1))
+    for ((i = 1; i < 13; i++)); do
+        flip_byte f $((i * words * piece))
+    done
+    cp -p f lost
+    flip_byte f $((piece + 5))
+    flip_byte f $(((5 * words + 1) * piece))
+    keep_time
+    run_fail 1 sb protect --repair -v f
+    [[ $(grep -c 'f: bytes .* were repaired' <<<"$stderr") == 2 ]] || fail 'repaired'
+    [[ $(grep -c 'f: bytes .* are damaged beyond repair' <<<"$stderr") == 13 ]] || fail 'lost'
+    cmp f lost
+    cmp f-parity good/f-parity
+}
+
+@test "a file does not grow if not all of its end can be made" {
+    make_file f
+    truncate -s 1500001 f
+    keep_time
+    cp -p f damaged
+    run_fail 1 sb protect --repair f
+    stderr_has 'to 2688894 are damaged beyond repair'
+    cmp f damaged
+    run_fail 1 sb protect --repair -n f
+    output_is ""
+}
+
+@test "lost tables are named with the bytes that they are of" {
+    make_file f
+    zero f-parity 4096 $(($(stat -c %s f-parity) - 12288))
+    run_fail 1 sb protect --check f
+    stderr_has "f: bytes 0 to 2688894 cannot be checked: their table in the parity file is lost"
+    stderr_has "f-parity: bytes 4096 to "
+    cmp f good/f
+}
+
+@test "a file that is newer than its parity file is not checked, and never set back" {
+    make_file f
+    flip_byte f 100000
+    cp -p f changed
+    for act in --check --repair; do
+        run_fail 1 sb protect $act f
+        stderr_is "shardbox protect: f: changed since its parity file was made, which says nothing about it now; 'shardbox protect --update' makes it anew"
+        cmp f changed
+        cmp f-parity good/f-parity
+    done
+    # Longer, with the time of before; and older.
+    echo more >>f
+    keep_time
+    run_fail 1 sb protect --repair f
+    cp good/f f
+    touch -d 1999-01-01 f
+    run_fail 1 sb protect --repair f
+    run_ok sb protect --update -v f
+    stderr_is "shardbox protect: f-parity: written"
+    run_ok sb protect --check f
+    only changed f f-parity good
+}
+
+@test "a write right after the parity file was made is seen as a change" {
+    for _ in 1 2 3 4 5; do
+        echo one >f
+        run_ok sb protect f
+        echo two >f
+        run_fail 1 sb protect --repair f
+        [[ $(<f) == two ]]
+        rm f*
+    done
+}
+
+@test "a copy that kept whole seconds of the time is checked and repaired" {
+    make_file f
+    flip_byte f 5
+    touch -d '2001-02-03 04:05:06Z' f
+    run_ok sb protect --repair f
+    cmp f good/f
+    [[ $(stat -c %y f) == '2001-02-03 04:05:06.000000000 +0000' ]]
+}
+
+@test "--update makes what is missing and what changed anew, and leaves the rest alone" {
+    make_file f
+    echo new >g
+    run_ok sb protect --update -n f g
+    output_is g-parity
+    only f f-parity g good
+    run_ok sb protect -u -v f g
+    stderr_is "shardbox protect: f: its parity file is up to date
+shardbox protect: g-parity: written"
+    cmp f-parity good/f-parity
+    run_fail 2 sb protect f
+    stderr_is "shardbox protect: f: has a parity file already; --update brings it up to date"
+    cmp f-parity good/f-parity
+}
+
+@test "--update keeps the redundancy, or changes it, but not of a damaged file" {
+    make_file f
+    run_ok sb protect --update --redundancy=20% f
+    local size
+    size=$(stat -c %s f-parity)
+    ((size > 2688895 / 5)) || fail "$size"
+    echo more >>f
+    run_ok sb protect --update f
+    (($(stat -c %s f-parity) >= size)) || fail 'kept'
+    cp -p f-parity f good/
+    flip_byte f 5
+    keep_time
+    run_fail 1 sb protect --update --redundancy=5% f
+    stderr_is "shardbox protect: f: is damaged; repair it first, with --repair"
+    cmp f-parity good/f-parity
+    run_ok sb protect --repair f
+    run_ok sb protect --update --redundancy=0.5 f
+    (($(stat -c %s f-parity) < 100000)) || fail 'smaller'
+}
+
+@test "--remove removes parity files, also of files that are gone, and nothing else" {
+    make_file f
+    make_file g
+    run_ok sb protect --remove -n f
+    output_is f-parity
+    rm g
+    run_ok sb protect --remove -v f g
+    stderr_is "shardbox protect: f-parity: removed
+shardbox protect: g-parity: removed"
+    only f good
+    run_fail 2 sb protect --remove f
+    stderr_is "shardbox protect: f: has no parity file; 'shardbox protect' makes it"
+    echo foreign >f-parity
+    run_fail 2 sb protect --remove f
+    [[ $(<f-parity) == foreign ]]
+}
+
+@test "parity files among the files are passed over; one by itself is a mistake" {
+    make_file f
+    rm -r good
+    run_ok sb protect --update f*
+    run_ok sb protect --check f*
+    stderr_is ""
+    only f f-parity
+    run_fail 2 sb protect f-parity
+    stderr_is "shardbox protect: f-parity: is a parity file; give the file that it protects"
+    run_ok sb protect --remove f*
+    only f
+    # The name alone says nothing.
+    echo text >x-parity
+    run_ok sb protect x-parity
+    only f x-parity x-parity-parity
+}
+
+@test "symbolic links, directories and missing files are refused and left alone, and the others are done" {
+    mkdir dir
+    echo 1 >f
+    ln -s f link
+    ln -s nowhere dangling
+    run_fail 2 sb protect link dir nosuch dangling f
+    stderr_is "shardbox protect: link: is a symbolic link; give the file that it leads to
+shardbox protect: dir: is a directory; give the files in it
+shardbox protect: nosuch: No such file or directory
+shardbox protect: dangling: is a symbolic link; give the file that it leads to"
+    only dangling dir f f-parity link
+    mkfifo fifo
+    run_fail 2 within 5 "$SHARDBOX" protect fifo
+    cp -p f-parity link-parity
+    run_fail 2 sb protect --repair link
+    stderr_has 'link: is a symbolic link'
+}
+
+@test "what is there under the name of a parity file, and is none, is refused and left alone" {
+    local act
+    echo 1 >f
+    echo foreign >f-parity
+    for act in --redundancy=5% --update --check --repair --remove; do
+        run_fail 2 sb protect $act f
+        stderr_is "shardbox protect: f-parity: is no parity file, or nothing of its superblocks is left; move it away"
+        [[ $(<f-parity) == foreign ]]
+    done
+    rm f-parity
+    mkdir f-parity
+    for act in --redundancy=5% --update --check --repair --remove; do
+        run_fail 2 sb protect $act f
+        stderr_is "shardbox protect: f-parity: is no parity file; move it away"
+    done
+    rmdir f-parity
+    make_file g
+    ln -s g-parity f-parity
+    for act in --redundancy=5% --update --check --repair --remove; do
+        run_fail 2 sb protect $act f
+        stderr_is "shardbox protect: f-parity: is no parity file; move it away"
+        [[ -L f-parity ]]
+        cmp g-parity good/g-parity
+    done
+}
+
+@test "a file with several names is repaired only with --hard-links" {
+    make_file f
+    flip_byte f 5
+    keep_time
+    ln f again
+    cp -p f damaged
+    run_fail 2 sb protect --repair f
+    stderr_is "shardbox protect: f: has 2 names (hard links), and would change under all of them; --hard-links allows it"
+    cmp f damaged
+    run_fail 1 sb protect --check f
+    run_ok sb protect --repair --hard-links f
+    cmp again good/f
+    is_as_before
+}
+
+@test "in a read-only directory nothing is made or repaired, but checks go on" {
+    need_read_only
+    mkdir d
+    (
+        cd d
+        make_file f
+        make_file g
+        rm g-parity
+        flip_byte f 5
+        keep_time
+    )
+    cp -a d before
+    run_fail 2 read_only d "$SHARDBOX" protect d/g
+    stderr_has 'Read-only file system'
+    run_fail 2 read_only d "$SHARDBOX" protect --repair d/f
+    stderr_has 'Read-only file system'
+    run_fail 2 read_only d "$SHARDBOX" protect --remove d/f
+    run_fail 1 read_only d "$SHARDBOX" protect --check d/f
+    stderr_has 'are damaged; --repair'
+    diff -r d before
+}
+
+@test "what a killed run left is removed by the next, and foreign files of that name are refused" {
+    echo 1 >f
+    echo half >.f-parity.shardbox-out
+    run_ok sb protect f
+    only f f-parity
+    echo 2 >f
+    mkdir .f-parity.shardbox-out
+    cp f-parity before
+    run_fail 2 sb protect --update f
+    stderr_has '.f-parity.shardbox-out is in the way'
+    cmp f-parity before
+}
+
+@test "SIGTERM leaves neither half a parity file nor a lock" {
+    seq 2000000 >f
+    run --separate-stderr timeout --signal=TERM 0.4 "$SHARDBOX" protect --bwlimit=5M f
+    stderr_is "shardbox protect: interrupted"
+    only f
+}
+
+@test "the number of threads does not matter to what is protected" {
+    make_file f
+    rm f-parity
+    for threads in 1 3; do
+        run_ok sb protect -j $threads f
+        flip_byte f 99
+        keep_time
+        run_ok sb protect --repair f
+        cmp f good/f
+        rm f-parity
+    done
+}
+
+@test "wrong use is named" {
+    run_fail 2 sb protect
+    stderr_has "give at least one FILE"
+    run_fail 2 sb protect --check --repair f
+    stderr_has "--update, --check, --repair and --remove cannot be given together"
+    run_fail 2 sb protect --check --redundancy=5% f
+    stderr_has "--redundancy is for parity files that are made"
+    run_fail 2 sb protect --hard-links f
+    stderr_has "--hard-links is for --repair"
+    run_fail 2 sb protect --check -n f
+    stderr_has "--check changes nothing; -n does not go with it"
+    for value in '' x 0 0% 5.x 5%% -1 1001 1000.1 1e3; do
+        run_fail 2 sb protect --redundancy="$value" f
+        stderr_has "--redundancy: '$value' is not like 5% or 0.5%, from 0.1% to 1000%"
+    done
+}
