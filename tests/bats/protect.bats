@@ -23,10 +23,9 @@ zero() {
     head -c "$3" /dev/zero | dd of="$1" bs=1M seek="$2" oflag=seek_bytes conv=notrunc status=none
 }
 
-# Bytes, times and parity are as they were.
+# Bytes and times are as they were, and the parity file is sound.
 is_as_before() {
     cmp f good/f || fail 'bytes'
-    cmp f-parity good/f-parity || fail 'parity'
     [[ $(stat -c '%y %a' f) == "$(stat -c '%y %a' good/f)" ]] || fail 'time'
     run_ok sb protect --check f
     stderr_is ""
@@ -119,10 +118,12 @@ only() {
         stderr_has 'f-parity: bytes '
         run_ok sb protect --repair f
         is_as_before
+        cmp f-parity good/f-parity
     done
     truncate -s -10000 f-parity
     run_ok sb protect --repair f
     is_as_before
+    cmp f-parity good/f-parity
     truncate -s -10000 f-parity
     flip_byte f 7
     keep_time
@@ -166,7 +167,6 @@ only() {
     [[ $(grep -c 'f: bytes .* were repaired' <<<"$stderr") == 2 ]] || fail 'repaired'
     [[ $(grep -c 'f: bytes .* are damaged beyond repair' <<<"$stderr") == 13 ]] || fail 'lost'
     cmp f lost
-    cmp f-parity good/f-parity
 }
 
 @test "a file does not grow if not all of its end can be made" {

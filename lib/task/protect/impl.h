@@ -27,6 +27,17 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_
 
 /* What the parity file notes of a file: SB_PARITY_USER bytes. */
 void sb_protect_note(unsigned char *user, const struct stat *st);
+
+/*
+ * Adds to it that a repair is writing at this time, or with 0 that none is. A run may be killed
+ * after it wrote and before it set the time of the file: so a file that has the time of a repair
+ * counts as one that did not change.
+ */
+void sb_protect_note_repair(unsigned char *user, int64_t seconds);
+#define SB_PROTECT_REPAIR_SECONDS 5 /* after which a repair notes a later time */
+
+/* The time that the file is to have. */
+struct timespec sb_protect_time(const struct sb_parity_super *super, const struct stat *st);
 bool sb_protect_has_note(const struct sb_parity_super *super);
 
 /* Is the parity file that of the file as it is, apart from damage? */

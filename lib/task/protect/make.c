@@ -13,7 +13,8 @@
 #define USUAL_PER_MILLE 50
 
 /*
- * The note: 8 bytes of its kind, size, seconds and nanoseconds of the time, 8 bytes each; zeros.
+ * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time, and seconds of a
+ * repair, 8 bytes each; zeros.
  */
 static const char note_kind[] = "SBPROT01";
 
@@ -45,11 +46,34 @@ static bool same_time(const unsigned char *user, const struct stat *st)
            (st->st_mtim.tv_nsec == 0 || sb_get_u64(user + 24) == (uint64_t)st->st_mtim.tv_nsec);
 }
 
+void sb_protect_note_repair(unsigned char *user, int64_t seconds)
+{
+    sb_put_u64(user + 32, (uint64_t)seconds);
+}
+
+/* Clocks of servers may be a second behind. */
+static bool is_time_of_repair(const unsigned char *user, const struct stat *st)
+{
+    int64_t began = (int64_t)sb_get_u64(user + 32);
+
+    return began > 0 && st->st_mtim.tv_sec >= began - 1 &&
+           st->st_mtim.tv_sec - began <= SB_PROTECT_REPAIR_SECONDS;
+}
+
+struct timespec sb_protect_time(const struct sb_parity_super *super, const struct stat *st)
+{
+    if (same_time(super->user, st))
+        return st->st_mtim;
+    return (struct timespec){.tv_sec = (time_t)sb_get_u64(super->user + 16),
+                             .tv_nsec = (long)sb_get_u64(super->user + 24)};
+}
+
 bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st)
 {
     return super->valid == sb_parity_pieces(&super->shape) &&
            sb_get_u64(super->user + 8) == (uint64_t)super->shape.size &&
-           st->st_size <= super->shape.size && same_time(super->user, st);
+           st->st_size <= super->shape.size &&
+           (same_time(super->user, st) || is_time_of_repair(super->user, st));
 }
 
 /* Until a change that follows gets another time. */

@@ -4,6 +4,7 @@
 #include "task/protect/rewrite.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Bytes that follow each other, about which there is one message. */
 struct run {
@@ -152,6 +153,28 @@ static enum sb_code run_pass(struct repair *repair, struct sb_error *err)
     return sb_parity_mend(work->parity, work->file, repair->bad, &mender, err);
 }
 
+/* Superblocks that a mark has made whole do not come from mend any more. */
+static enum sb_code begin_writing(struct repair *repair, struct sb_error *err)
+{
+    const struct sb_parity *parity = repair->work->parity;
+    bool was[SB_PARITY_COPIES];
+
+    memcpy(was, parity->whole, sizeof(was));
+    if (sb_rewrite_begin(&repair->rewrite, repair->work, repair->can[0], err))
+        return err->code;
+    for (unsigned copy = 0; copy < SB_PARITY_COPIES; copy++) {
+        const struct sb_parity_part part = {
+            .kind = SB_PARITY_SUPER,
+            .offset = sb_parity_super_offset(&parity->super, copy),
+            .size = SB_PARITY_BLOCK,
+        };
+
+        if (!was[copy] && parity->whole[copy])
+            add_mended(repair, true, &part);
+    }
+    return SB_OK;
+}
+
 static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
 {
     const struct sb_protect_options *options = repair->work->options;
@@ -160,7 +183,7 @@ static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
 
     repair->last = true;
     if (write && (repair->can[0] || repair->can[1]))
-        code = sb_rewrite_begin(&repair->rewrite, repair->work, err);
+        code = begin_writing(repair, err);
     if (!code)
         code = run_pass(repair, err);
     if (!code && repair->rewrite.bytes)

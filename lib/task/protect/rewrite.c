@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define BATCH_BYTES ((size_t)4 << 20)
 #define BATCH_PARTS (BATCH_BYTES / SB_PARITY_PIECE_LEAST)
@@ -26,7 +27,7 @@ static const struct sb_file *file_of(const struct sb_rewrite *rewrite, bool pari
 static enum sb_code keep_time(const struct sb_rewrite *rewrite, struct sb_error *err)
 {
     const struct sb_file *file = rewrite->work->file;
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, file->st.st_mtim};
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, rewrite->time};
 
     if (futimens(file->fd, times))
         return sb_fail_errno(err, errno, "%s: cannot keep its time, as its owner could",
@@ -34,15 +35,30 @@ static enum sb_code keep_time(const struct sb_rewrite *rewrite, struct sb_error 
     return SB_OK;
 }
 
-enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, const struct sb_protected *work,
+/* seconds: 0 once nothing more is written. */
+static enum sb_code note_repair(struct sb_rewrite *rewrite, int64_t seconds, struct sb_error *err)
+{
+    struct sb_parity *parity = rewrite->work->parity;
+    unsigned char user[SB_PARITY_USER];
+
+    memcpy(user, parity->super.user, sizeof(user));
+    sb_protect_note_repair(user, seconds);
+    rewrite->noted = seconds;
+    return sb_parity_mark(parity, parity->super.valid, user, err);
+}
+
+enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, struct sb_protected *work, bool data,
                               struct sb_error *err)
 {
     *rewrite = (struct sb_rewrite){.work = work, .size = work->file->st.st_size};
+    rewrite->time = sb_protect_time(&work->parity->super, &work->file->st);
     rewrite->bytes = malloc(BATCH_BYTES);
     rewrite->parts = calloc(BATCH_PARTS, sizeof(*rewrite->parts));
     if (!rewrite->bytes || !rewrite->parts)
         return sb_fail_memory(err);
-    return keep_time(rewrite, err);
+    if (!data)
+        return SB_OK;
+    return keep_time(rewrite, err) ? err->code : note_repair(rewrite, time(NULL), err);
 }
 
 void sb_rewrite_release(struct sb_rewrite *rewrite)
@@ -59,11 +75,21 @@ static enum sb_code refuse_change(const struct sb_rewrite *rewrite, struct sb_er
 
     if (fstat(file->fd, &now))
         return sb_fail_errno(err, errno, "%s", file->name);
-    if (now.st_size == rewrite->size && now.st_mtim.tv_sec == file->st.st_mtim.tv_sec &&
-        now.st_mtim.tv_nsec == file->st.st_mtim.tv_nsec)
+    if (now.st_size == rewrite->size && now.st_mtim.tv_sec == rewrite->time.tv_sec &&
+        now.st_mtim.tv_nsec == rewrite->time.tv_nsec)
         return SB_OK;
     return sb_fail(err, SB_CHANGED, "%s: changed while it was repaired, which ended there",
                    file->name);
+}
+
+/* What is written now gets a time that was noted. */
+static enum sb_code note_time(struct sb_rewrite *rewrite, struct sb_error *err)
+{
+    int64_t now = time(NULL);
+
+    if (now >= rewrite->noted && now < rewrite->noted + SB_PROTECT_REPAIR_SECONDS / 2)
+        return SB_OK;
+    return note_repair(rewrite, now, err);
 }
 
 static enum sb_code write_part(struct sb_rewrite *rewrite, const struct sb_rewrite_part *part,
@@ -74,7 +100,7 @@ static enum sb_code write_part(struct sb_rewrite *rewrite, const struct sb_rewri
     enum sb_code code;
     struct sb_error second;
 
-    if (!part->parity && refuse_change(rewrite, err))
+    if (!part->parity && (refuse_change(rewrite, err) || note_time(rewrite, err)))
         return err->code;
     rewrite->touched[part->parity] = true;
     code = sb_pwrite_full(file->fd, rewrite->bytes + part->at, part->size, part->offset, file->name,
@@ -121,7 +147,7 @@ static enum sb_code sync_both(struct sb_rewrite *rewrite, struct sb_error *err)
     return SB_OK;
 }
 
-enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite, struct sb_error *err)
+static enum sb_code write_batch(struct sb_rewrite *rewrite, struct sb_error *err)
 {
     unsigned char there[SB_PARITY_PIECE_MOST];
     enum sb_code code = SB_OK;
@@ -141,11 +167,18 @@ enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, bool parity, int64_t off
                             const void *bytes, size_t size, struct sb_error *err)
 {
     if ((rewrite->count == BATCH_PARTS || rewrite->used + size > BATCH_BYTES) &&
-        sb_rewrite_end(rewrite, err))
+        write_batch(rewrite, err))
         return err->code;
     memcpy(rewrite->bytes + rewrite->used, bytes, size);
     rewrite->parts[rewrite->count++] = (struct sb_rewrite_part){
         .parity = parity, .offset = offset, .size = size, .at = rewrite->used};
     rewrite->used += size;
     return SB_OK;
+}
+
+enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite, struct sb_error *err)
+{
+    enum sb_code code = write_batch(rewrite, err);
+
+    return code || rewrite->noted == 0 ? code : note_repair(rewrite, 0, err);
 }

@@ -1,7 +1,7 @@
 /*
  * Bytes of a protected file and its parity file that are written again in place: in batches, each
- * synced, read back and compared. The file keeps its time, so that its parity file stays current
- * whenever a run ends, or is killed.
+ * synced, read back and compared. The file keeps its time, and the parity file notes when the file
+ * is written to, so that it stays current whenever a run ends, or is killed.
  */
 #ifndef SB_TASK_PROTECT_REWRITE_H
 #define SB_TASK_PROTECT_REWRITE_H
@@ -9,8 +9,10 @@
 #include "task/protect/impl.h"
 
 struct sb_rewrite {
-    const struct sb_protected *work;
+    struct sb_protected *work;
     int64_t size; /* of the file by now */
+    struct timespec time;
+    int64_t noted; /* seconds, as the parity file notes it; 0: not */
     unsigned char *bytes;
     size_t used;
     struct sb_rewrite_part *parts;
@@ -18,9 +20,12 @@ struct sb_rewrite {
     bool touched[2]; /* since the last sync: the file, the parity file */
 };
 
-/* Both files are open to be written, and must stay. SB_SYSTEM: the file's time cannot be set, as by
- * somebody who is not its owner. To be released also after a failure. */
-enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, const struct sb_protected *work,
+/*
+ * Both files are open to be written, and must stay. data: bytes of the file, too; then the parity
+ * file is marked, and all its superblocks are whole. SB_SYSTEM: the file's time cannot be set, as
+ * by somebody who is not its owner. To be released also after a failure.
+ */
+enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, struct sb_protected *work, bool data,
                               struct sb_error *err) SB_CHECKED;
 void sb_rewrite_release(struct sb_rewrite *rewrite); /* {0} is allowed */
 
@@ -29,7 +34,7 @@ void sb_rewrite_release(struct sb_rewrite *rewrite); /* {0} is allowed */
 enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, bool parity, int64_t offset,
                             const void *bytes, size_t size, struct sb_error *err) SB_CHECKED;
 
-/* What was added is on disk. */
+/* What was added is on disk; nothing more will be. */
 enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite, struct sb_error *err) SB_CHECKED;
 
 #endif
