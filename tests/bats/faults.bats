@@ -62,6 +62,11 @@ without_bad() {
     faults -s 11 -o 2 -p strict repair
 }
 
+@test "a parity file: the old one or the new one; a file that is repaired by it: known as the same" {
+    faults -s 5 -o 2 protect reprotect protectmend
+    faults -s 5 -o 1 -p strict protect protectmend
+}
+
 @test "what verify remembers: the state before, or a later one" {
     faults -s 29 -o 2 state
     faults -s 23 -o 3 -p strict state

@@ -366,6 +366,80 @@ check_repair() {
         report "a neighbour was touched"
 }
 
+# A parity file that is made, one that is made anew, and what it repairs.
+make_protected() {
+    mkdir "$1"
+    seq 5000 >"$1/f"
+    touch -d 2001-02-03 "$1/f"
+}
+start_protect() {
+    make_protected start-protect
+}
+run_protect() {
+    "$@" protect --update -j1 at/f
+}
+check_protect() {
+    protected "$1" || return
+    [ "$1" != failed ] || [ -z "$(found_at -name '.f*')" ] || [ "$calls" = unlink ] || report "left behind"
+}
+
+start_reprotect() {
+    make_protected start-reprotect
+    "$SHARDBOX" protect start-reprotect/f
+    seq 6000 >start-reprotect/f
+}
+run_reprotect() {
+    run_protect "$@"
+}
+check_reprotect() {
+    [ -e at/f-parity ] || report "the parity file is lost"
+    check_protect "$1"
+}
+
+# protected PHASE: there is no parity file, or that of an older file, or that of this one.
+protected() {
+    local status
+    cmp at/f "start-$scenario/f" >log 2>&1 || report "the file was touched"
+    "$SHARDBOX" protect --check at/f >log 2>&1
+    status=$?
+    if [[ $1 == @(finished|ended) ]]; then
+        [ "$status" -eq 0 ] || report "is not protected"
+    elif [ "$status" -ne 0 ] && [ -e at/f-parity ] && ! grep -q 'changed since' log; then
+        report "half a parity file"
+    fi
+    [ "$1" != finished ] || [ -z "$(found_at -name '.f*')" ] || [ "${calls-}" = unlink ] || report "left behind"
+}
+
+start_protectmend() {
+    local at
+    make_protected start-protectmend
+    "$SHARDBOX" protect --redundancy=50% start-protectmend/f
+    cp -p start-protectmend/f whole
+    for at in 0 6000 20000; do
+        printf 'DAMAGE' | dd of=start-protectmend/f bs=1 seek=$at conv=notrunc status=none
+    done
+    truncate -s -1000 start-protectmend/f
+    touch -r whole start-protectmend/f
+    head -c 100 /dev/zero | dd of=start-protectmend/f-parity bs=1 seek=10000 conv=notrunc status=none
+}
+run_protectmend() {
+    "$@" protect --repair at/f
+}
+# Whenever it ends, the file is known as the one that is protected, and can be repaired. What a power
+# failure leaves is laid out later, with times of then.
+check_protectmend() {
+    local status
+    [ -z "$model" ] || touch -r whole at/f
+    "$SHARDBOX" protect --check at/f >log 2>&1
+    status=$?
+    [ "$status" -lt 2 ] || report "cannot be checked"
+    ! grep -E 'changed since|beyond repair|cannot be checked' log || report "cannot be repaired"
+    [[ $1 == @(finished|ended) ]] || return
+    [ "$status" -eq 0 ] || report "is damaged"
+    cmp at/f whole >log 2>&1 || report "other bytes"
+    [ "$(stat -c %y at/f)" = "$(stat -c %y whole)" ] || report "another time"
+}
+
 # Of a damaged archive, which stays as it is, a state and its reports from an earlier run, when it was sound.
 start_rounds() {
     [ -d start-repair ] || start_repair
