@@ -104,11 +104,16 @@ static const char *misuse(const struct settings *settings, int count)
 }
 
 /* False: no other file can be done either. */
-static bool protect(const char *path, const struct sb_protect_options *wanted)
+static bool protect(struct settings *settings, const char *path,
+                    const struct sb_protect_options *wanted)
 {
+    int64_t end = settings->done + sb_protect_work(path, wanted);
     struct sb_error err;
+    enum sb_code code = sb_protect(path, wanted, &err);
 
-    if (sb_protect(path, wanted, &err) == SB_OK)
+    /* Some files need not be read. */
+    settings->done = end;
+    if (code == SB_OK)
         return true;
     message_failure(&err);
     return err.code != SB_INTERRUPT && err.code != SB_NOMEM;
@@ -135,7 +140,7 @@ static int run(void *context, char **operands, int count)
     for (int i = 0; i < count; i++)
         settings->total += sb_protect_work(operands[i], &wanted);
     for (int i = 0; i < count; i++) {
-        if (!protect(operands[i], &wanted))
+        if (!protect(settings, operands[i], &wanted))
             break;
     }
     message_progress_end();

@@ -416,6 +416,17 @@ shardbox protect: dangling: is a symbolic link; give the file that it leads to"
     done
 }
 
+@test "progress counts the bytes of all files, also of those that need not be read" {
+    make_file f
+    seq 1000000 >g
+    run_ok sb protect --update --progress f g
+    stderr_has ' of 9.2M, 100%'
+    run_ok sb protect --check --progress f g
+    stderr_has ', 100%'
+    run_ok sb protect --check g
+    stderr_is ""
+}
+
 @test "wrong use is named" {
     run_fail 2 sb protect
     stderr_has "give at least one FILE"

@@ -16,7 +16,7 @@
  * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time, and seconds of a
  * repair, 8 bytes each; zeros.
  */
-static const char note_kind[] = "SBPROT01";
+static const unsigned char note_kind[8] = "SBPROT01";
 
 /* A change soon after another may get the same time: that of the kernel's last tick, or where
  * seconds are all that is kept, the same second. */
@@ -25,10 +25,10 @@ static const char note_kind[] = "SBPROT01";
 
 void sb_protect_note(unsigned char *user, const struct stat *st)
 {
-    unsigned char *at = user + 8;
+    unsigned char *at = user + sizeof(note_kind);
 
     memset(user, 0, SB_PARITY_USER);
-    memcpy(user, note_kind, 8);
+    memcpy(user, note_kind, sizeof(note_kind));
     at = sb_put_u64(at, (uint64_t)st->st_size);
     at = sb_put_u64(at, (uint64_t)st->st_mtim.tv_sec);
     sb_put_u64(at, (uint64_t)st->st_mtim.tv_nsec);
@@ -36,7 +36,7 @@ void sb_protect_note(unsigned char *user, const struct stat *st)
 
 bool sb_protect_has_note(const struct sb_parity_super *super)
 {
-    return memcmp(super->user, note_kind, 8) == 0;
+    return memcmp(super->user, note_kind, sizeof(note_kind)) == 0;
 }
 
 /* A copy may have lost the nanoseconds of its time. */
@@ -51,7 +51,7 @@ void sb_protect_note_repair(unsigned char *user, int64_t seconds)
     sb_put_u64(user + 32, (uint64_t)seconds);
 }
 
-/* Clocks of servers may be a second behind. */
+/* The clock of a file server may differ a little. */
 static bool is_time_of_repair(const unsigned char *user, const struct stat *st)
 {
     int64_t began = (int64_t)sb_get_u64(user + 32);
