@@ -224,6 +224,48 @@ only() {
     done
 }
 
+@test "a write right after a repair is seen as a change" {
+    make_file f
+    flip_byte f 100000
+    keep_time
+    run_ok sb protect --repair f
+    flip_byte f 100000
+    run_fail 1 sb protect --repair f
+    stderr_has 'f: changed since its parity file was made'
+}
+
+# Between the write and the setting of the time the file has the time of now, which the parity file
+# notes.
+@test "a repair that was killed after it wrote is done by the next; a later write is a change" {
+    need_shim
+    make_file f
+    zero f 100000 20000
+    keep_time
+    local n
+    cp -p f damaged
+    cp -p f-parity damaged-parity
+    for ((n = 1; n < 50; n++)); do
+        cp -p damaged f
+        cp -p damaged-parity f-parity
+        FAULT_CALLS=write FAULT_AT=$n FAULT_HOW=torn LD_PRELOAD=$FAULT_SHIM "$SHARDBOX" protect --repair f || true
+        [[ $(stat -c %Y f) == $(stat -c %Y damaged) ]] || break
+    done
+    ((n < 50)) || fail 'no write of the file'
+    ! cmp -s f good/f || fail 'a whole write'
+    cp -p f torn
+    cp -p f-parity torn-parity
+    run_ok sb protect --update f
+    cmp f-parity torn-parity
+    run_ok sb protect --repair f
+    is_as_before
+    cp -p torn f
+    cp -p torn-parity f-parity
+    touch -d '10 seconds' f
+    run_fail 1 sb protect --repair f
+    stderr_has 'f: changed since its parity file was made'
+    cmp f torn
+}
+
 @test "a copy that kept whole seconds of the time is checked and repaired" {
     make_file f
     flip_byte f 5
