@@ -32,8 +32,8 @@ struct sb_protect_options {
     bool one;        /* SB_INVALID for a parity file of a file beside it; else it is passed over */
     bool dry_run;    /* report changes by kinds that begin with "would-", and make none */
 
-    /* "damaged", "lost" (beyond repair), "unchecked": SB_PROBLEM, with byte ranges. Others are
-     * notes. */
+    /* "damaged", "lost" (beyond repair), "unchecked", "cut": SB_PROBLEM, with byte ranges. Others
+     * are notes. */
     const struct sb_notify *notify;
     void (*progress)(void *context, int64_t bytes); /* so many more were read; may be NULL */
     void *context;

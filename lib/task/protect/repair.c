@@ -192,6 +192,11 @@ static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
     if (code)
         return code;
     end_runs(repair);
+    if (repair->keep_size)
+        sb_report(options->notify, SB_PROBLEM, "cut", repair->work->path,
+                  "is cut short after %" PRId64 " bytes, and grows only if all that is missing can "
+                  "be made",
+                  (int64_t)repair->work->file->st.st_size);
     for (int parity = 0; parity < 2 && options->dry_run; parity++) {
         if (repair->mended[parity].from < repair->mended[parity].to)
             sb_report(options->notify, SB_NOTE, "would-repair", name_of(repair, parity),
