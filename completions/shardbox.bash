@@ -1,7 +1,7 @@
 # bash completion for shardbox, printed by: shardbox --completions=bash
 # shellcheck shell=bash
 
-_shardbox_commands='help pack unpack convert sync diff cat ls find du verify rm mv defrag split merge merge-symlink upgrade'
+_shardbox_commands='help pack unpack convert sync diff cat ls find du verify rm mv defrag split merge merge-symlink upgrade protect'
 
 # What a command takes: its options, its first operand and the others.
 _shardbox_table() {
@@ -74,6 +74,10 @@ _shardbox_table() {
     upgrade)
         options='--checksums --keep-old --wait -n --dry-run -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
+        ;;
+    protect)
+        options='--redundancy= -u --update --check --repair --remove -n --dry-run --hard-links -j --threads= --bwlimit= --wait -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        first=file others=file
         ;;
     help) first="words:$_shardbox_commands" ;;
     esac
@@ -344,6 +348,10 @@ _shardbox_value() {
     upgrade:--wait=) wanted='any' ;;
     upgrade:--threads | upgrade:-j) wanted='any' ;;
     upgrade:--bwlimit) wanted='any' ;;
+    protect:--redundancy) wanted='none' ;;
+    protect:--threads | protect:-j) wanted='any' ;;
+    protect:--bwlimit) wanted='any' ;;
+    protect:--wait=) wanted='any' ;;
     esac
 }
 
@@ -542,4 +550,4 @@ _shardbox() {
     fi
 }
 
-complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-sync shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-mv shardbox-defrag shardbox-split shardbox-merge shardbox-merge-symlink shardbox-upgrade
+complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-sync shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-mv shardbox-defrag shardbox-split shardbox-merge shardbox-merge-symlink shardbox-upgrade shardbox-protect

@@ -18,7 +18,8 @@ function __shardbox_commands
         split 'cut a container into several, or an archive into smaller shards' \
         merge 'make one archive of several archives, tars, zips, bags and directories' \
         merge-symlink 'join archives under one index, over links to their shards' \
-        upgrade 'bring an archive\'s index to the present schema, and repair it'
+        upgrade 'bring an archive\'s index to the present schema, and repair it' \
+        protect 'make parity files, by which damaged files are repaired'
 end
 
 # What the first operand of a command is, and the others.
@@ -58,6 +59,8 @@ function __shardbox_kinds
             printf '%s\n' file file
         case upgrade
             printf '%s\n' archive none
+        case protect
+            printf '%s\n' file file
         case help
             printf '%s\n' command none
     end
@@ -98,6 +101,8 @@ function __shardbox_takes_value
         case merge-symlink:-o merge-symlink:--output merge-symlink:--prefix merge-symlink:--duplicates
             return 0
         case upgrade:-j upgrade:--threads upgrade:--bwlimit
+            return 0
+        case protect:--redundancy protect:-j protect:--threads protect:--bwlimit
             return 0
     end
     return 1
@@ -714,6 +719,23 @@ complete -c shardbox -n '__shardbox_is upgrade' -l help-all -d 'show every optio
 complete -c shardbox -n '__shardbox_is upgrade' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is upgrade' -l no-progress -d 'show no progress'
 
+complete -c shardbox -n '__shardbox_is protect' -l redundancy -x -d 'size of the parity file, of that of FILE (default: 5%)'
+complete -c shardbox -n '__shardbox_is protect' -s u -l update -d 'make parity files anew whose FILE changed, and missing ones'
+complete -c shardbox -n '__shardbox_is protect' -l check -d 'name what is damaged, byte by byte'
+complete -c shardbox -n '__shardbox_is protect' -l repair -d 'make damaged bytes as they were, in place'
+complete -c shardbox -n '__shardbox_is protect' -l remove -d 'remove parity files'
+complete -c shardbox -n '__shardbox_is protect' -s n -l dry-run -d 'print what would change, a line each; change nothing'
+complete -c shardbox -n '__shardbox_is protect' -l hard-links -d 'repair files that have several names'
+complete -c shardbox -n '__shardbox_is protect' -s j -l threads -x -d 'compute with N threads (default: cores, at most 4)'
+complete -c shardbox -n '__shardbox_is protect' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
+complete -c shardbox -n '__shardbox_is protect' -l wait -x -d 'while another process writes it, wait (TIME: 90s, 5m)'
+complete -c shardbox -n '__shardbox_is protect' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is protect' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is protect' -s h -l help -d 'show this help; --help-all shows every option'
+complete -c shardbox -n '__shardbox_is protect' -l help-all -d 'show every option'
+complete -c shardbox -n '__shardbox_is protect' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is protect' -l no-progress -d 'show no progress'
+
 complete -c shardbox-pack -w 'shardbox pack'
 complete -c shardbox-unpack -w 'shardbox unpack'
 complete -c shardbox-convert -w 'shardbox convert'
@@ -731,3 +753,4 @@ complete -c shardbox-split -w 'shardbox split'
 complete -c shardbox-merge -w 'shardbox merge'
 complete -c shardbox-merge-symlink -w 'shardbox merge-symlink'
 complete -c shardbox-upgrade -w 'shardbox upgrade'
+complete -c shardbox-protect -w 'shardbox protect'
