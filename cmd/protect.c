@@ -3,6 +3,7 @@
  */
 #include "task/protect/protect.h"
 #include "core/io.h"
+#include "task/protect/archive.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
@@ -21,6 +22,8 @@ struct settings {
     bool dry_run;
     int64_t threads;
     int64_t done, total; /* bytes */
+    struct sb_protect_options wanted;
+    bool ended; /* no other file can be done either */
 };
 
 /* "5%", "0.5%", "12.5" */
@@ -103,27 +106,57 @@ static const char *misuse(const struct settings *settings, int count)
     return NULL;
 }
 
-/* False: no other file can be done either. */
-static bool protect(struct settings *settings, const char *path,
-                    const struct sb_protect_options *wanted)
+static bool add_work(void *context, const char *path)
 {
-    int64_t end = settings->done + sb_protect_work(path, wanted);
+    struct settings *settings = context;
+
+    settings->total += sb_protect_work(path, &settings->wanted);
+    return true;
+}
+
+static bool protect(void *context, const char *path)
+{
+    struct settings *settings = context;
+    int64_t end = settings->done + sb_protect_work(path, &settings->wanted);
     struct sb_error err;
-    enum sb_code code = sb_protect(path, wanted, &err);
+    enum sb_code code = sb_protect(path, &settings->wanted, &err);
 
     /* Some files need not be read. */
     settings->done = end;
-    if (code == SB_OK)
-        return true;
-    message_failure(&err);
-    return err.code != SB_INTERRUPT && err.code != SB_NOMEM;
+    if (code)
+        message_failure(&err);
+    settings->ended = code == SB_INTERRUPT || code == SB_NOMEM;
+    return !settings->ended;
+}
+
+/* A shard whose archive is given, too, is not done twice. */
+static bool comes_with_archive(char **operands, int count, const char *path)
+{
+    for (int i = 0; i < count; i++) {
+        if (sb_protect_has_shard(operands[i], path))
+            return true;
+    }
+    return false;
+}
+
+static void walk(struct settings *settings, char **operands, int count,
+                 bool (*each)(void *context, const char *path))
+{
+    struct sb_error err;
+
+    for (int i = 0; i < count && !settings->ended; i++) {
+        if (!comes_with_archive(operands, count, operands[i]) &&
+            sb_protect_walk(operands[i], each, settings, &err))
+            message_failure(&err);
+    }
 }
 
 static int run(void *context, char **operands, int count)
 {
     struct settings *settings = context;
     const char *wrong = misuse(settings, count);
-    const struct sb_protect_options wanted = {
+
+    settings->wanted = (struct sb_protect_options){
         .act = act_of(settings),
         .per_mille = settings->per_mille,
         .threads = settings->threads ? (unsigned)settings->threads : sb_default_threads(),
@@ -137,12 +170,8 @@ static int run(void *context, char **operands, int count)
 
     if (wrong)
         return message_usage("%s", wrong);
-    for (int i = 0; i < count; i++)
-        settings->total += sb_protect_work(operands[i], &wanted);
-    for (int i = 0; i < count; i++) {
-        if (!protect(settings, operands[i], &wanted))
-            break;
-    }
+    walk(settings, operands, count, add_work);
+    walk(settings, operands, count, protect);
     message_progress_end();
     output_flush();
     return message_status();
@@ -152,7 +181,7 @@ const struct command protect_command = {
     .name = "protect",
     .summary = "make parity files, by which damaged files are repaired",
     .synopsis = synopsis,
-    .examples = {"shardbox protect --update *.tar", "shardbox protect --repair train.tar"},
+    .examples = {"shardbox protect --update train.barecat", "shardbox protect --repair train.tar"},
     .options = options,
     .exit_status = "0 done, or all is sound, 1 damage, or a file that changed, 2 error",
     .operands = OPERAND_FILE,

@@ -12,21 +12,26 @@
 #define WAIT_SECONDS_MOST 86400
 #define TRY_MILLISECONDS  100 /* between two attempts to get a lock */
 
-static int set_first_byte(int fd, short type)
+static int set(int fd, short type, off_t start, off_t size)
 {
-    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = size};
 
     return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
 }
 
 int sb_lock_first_byte(int fd)
 {
-    return set_first_byte(fd, F_WRLCK);
+    return set(fd, F_WRLCK, 0, 1);
+}
+
+int sb_lock_shared(int fd, off_t start, off_t size)
+{
+    return set(fd, F_RDLCK, start, size);
 }
 
 void sb_unlock_first_byte(int fd)
 {
-    (void)set_first_byte(fd, F_UNLCK);
+    (void)set(fd, F_UNLCK, 0, 1);
 }
 
 int sb_lock_wait(int usual)

@@ -8,6 +8,7 @@
 #include "core/error.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /*
  * Locks the first byte for writing, without waiting. The lock is of the open file, not of the
@@ -15,6 +16,12 @@
  * another process has it locked, one that sb_locks_are_missing knows, or another error.
  */
 int sb_lock_first_byte(int fd);
+
+/*
+ * Likewise for any bytes, and for reading: others may do so at the same time, and the file need not
+ * be open for writing.
+ */
+int sb_lock_shared(int fd, off_t start, off_t size);
 
 /* Releases it where descriptors of the open file may remain. */
 void sb_unlock_first_byte(int fd);

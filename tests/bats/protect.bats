@@ -486,3 +486,123 @@ shardbox protect: dangling: is a symbolic link; give the file that it leads to"
         stderr_has "--redundancy: '$value' is not like 5% or 0.5%, from 0.1% to 1000%"
     done
 }
+
+# An archive a of three shards and its parity files, and a copy of all in good/.
+make_protected_archive() {
+    mkdir tree good
+    for i in 1 2 3 4 5 6; do
+        seq "$i" 6000 >"tree/$i"
+    done
+    run_ok sb pack --shard-size=60K a -C tree .
+    run_ok sb protect a
+    cp -p a* good/
+}
+
+# damage FILE OFFSET: as a disk does, which leaves the time of the file.
+damage() {
+    touch -r "$1" time
+    head -c 700 /dev/zero | tr '\0' X |
+        dd of="$1" bs=1M seek="$2" oflag=seek_bytes conv=notrunc status=none
+    touch -r time "$1"
+}
+
+@test "an archive is protected with its shards, also if these are named, too" {
+    make_protected_archive
+    stderr_is ""
+    [[ $(echo a*) == 'a a-parity a-shard-00000 a-shard-00000-parity a-shard-00001 a-shard-00001-parity a-shard-00002 a-shard-00002-parity' ]]
+    rm a*-parity
+    run_ok sb protect -v a*
+    stderr_is 'shardbox protect: a-parity: written
+shardbox protect: a-shard-00000-parity: written
+shardbox protect: a-shard-00001-parity: written
+shardbox protect: a-shard-00002-parity: written'
+    run_ok sb protect --check a*
+    run_ok sb protect --remove a
+    [[ $(echo a*) == 'a a-shard-00000 a-shard-00001 a-shard-00002' ]]
+    run_ok sb verify a
+}
+
+@test "a damaged shard and a damaged index are repaired, also where the index cannot be opened" {
+    local at
+    make_protected_archive
+    for at in 0 5000 60; do
+        damage a "$at"
+        damage a-shard-00001 "$at"
+        run_fail 1 sb protect --check a
+        stderr_has 'a: bytes'
+        stderr_has 'a-shard-00001: bytes'
+        run_ok sb protect --repair a
+        cmp a good/a
+        cmp a-shard-00001 good/a-shard-00001
+        run_ok sb verify a
+    done
+}
+
+@test "an archive that changed is not set back, and --update makes what changed anew" {
+    make_protected_archive
+    seq 7 >tree/7
+    run_ok sb pack --append a -C tree 7
+    cp -p a* good/
+    run_fail 1 sb protect --repair a
+    stderr_has 'a: changed since'
+    stderr_has 'a-shard-00002: changed since'
+    cmp a good/a
+    cmp a-shard-00002 good/a-shard-00002
+    run_ok sb protect --update -v a
+    stderr_has 'a-shard-00001: its parity file is up to date'
+    stderr_has 'a-shard-00002-parity: written'
+    run_ok sb protect --check a
+}
+
+@test "a shard that is missing is named, whatever comes after it, and what to do" {
+    make_protected_archive
+    rm a-shard-00001
+    damage a-shard-00002 100
+    for how in --check --repair --update; do
+        run --separate-stderr sb protect $how a
+        ((status == 2))
+        stderr_has 'a-shard-00001: '
+    done
+    stderr_has 'a-shard-00001: is missing, and has a parity file, which cannot make it again'
+    cmp a-shard-00002 good/a-shard-00002
+    run_ok sb protect --remove a-shard-00001
+    run_ok sb protect --check a
+}
+
+# holding BYTE COMMAND...: another process has locked that byte of a for writing.
+holding() {
+    python3 - "$@" <<'END'
+import fcntl, os, subprocess, sys
+fd = os.open("a", os.O_RDWR)
+fcntl.lockf(fd, fcntl.LOCK_EX, 1, int(sys.argv[1]))
+sys.exit(subprocess.run(sys.argv[2:]).returncode)
+END
+}
+
+@test "nothing is repaired while somebody writes the archive, nor while a change of it is unfinished" {
+    make_protected_archive
+    damage a-shard-00001 100
+    # The lock of our writers, and that of SQLite's.
+    for byte in 0 1073741825; do
+        run_fail 2 holding "$byte" "$SHARDBOX" protect --repair --wait=0 a-shard-00001
+        stderr_is 'shardbox protect: a: another process is writing this archive; wait for it, or give --wait'
+    done
+    printf '\331\325\005\371\040\241\143\327' >a-journal
+    head -c 600 /dev/zero >>a-journal
+    run_fail 2 sb protect --repair a-shard-00001
+    stderr_has 'a: a change of this archive was interrupted; finish it first'
+    rm a-journal
+    run_ok sb protect --repair a-shard-00001
+    cmp a-shard-00001 good/a-shard-00001
+}
+
+@test "a file whose name is that of an index, and which is none, is protected as any other" {
+    seq 1000 >f
+    cp f f-shard-00000
+    run_ok sb protect f
+    damage f 100
+    damage f-shard-00000 100
+    run_ok sb protect --repair f
+    cmp f f-shard-00000
+    seq 1000 | cmp - f
+}

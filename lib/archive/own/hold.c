@@ -27,10 +27,6 @@
 
 #define BUSY_MILLISECONDS 10000
 
-/* SQLite's lock bytes: PENDING_BYTE and the RESERVED byte after it. */
-#define SQLITE_LOCK_START 0x40000000
-#define SQLITE_LOCK_BYTES 2
-
 static bool ends_in(const char *name, const char *suffix)
 {
     size_t size = strlen(name), end = strlen(suffix);
@@ -211,8 +207,8 @@ static pid_t sqlite_holder(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK,
                          .l_whence = SEEK_SET,
-                         .l_start = SQLITE_LOCK_START,
-                         .l_len = SQLITE_LOCK_BYTES};
+                         .l_start = SB_SQLITE_PENDING,
+                         .l_len = SB_SQLITE_RESERVED + 1 - SB_SQLITE_PENDING};
 
     if (fcntl(fd, F_GETLK, &lock) || lock.l_type == F_UNLCK || lock.l_pid < 0)
         return 0;
@@ -420,7 +416,7 @@ enum sb_code sb_hold_vet(struct sqlite3 *db, const char *path, const char *file,
 enum sb_code sb_hold_bridge(struct sb_hold *hold, const char *from, int fd, struct sb_error *err)
 {
     struct flock lock = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SQLITE_LOCK_START + 1, .l_len = 1};
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SB_SQLITE_RESERVED, .l_len = 1};
     enum sb_code code = sb_database_open(&hold->bridge, from, SB_DB_READ, err);
 
     if (code == SB_OK)

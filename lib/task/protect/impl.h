@@ -15,6 +15,7 @@ struct sb_protected {
     struct sb_file *file;
     struct sb_parity *parity;
     struct sb_out_lock lock;
+    int archive; /* see sb_protect_hold; -1: not held */
 };
 
 /* For a repair: to be written. SB_FORMAT: no regular file, a link, or of several names. */

@@ -1,4 +1,5 @@
 #include "core/io.h"
+#include "task/protect/archive.h"
 #include "task/protect/impl.h"
 
 #include <errno.h>
@@ -6,12 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char suffix[] = "-parity";
-
 enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_error *err)
 {
     sb_buf_clear(out);
-    return sb_buf_add_format(out, "%s%s", path, suffix) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add_format(out, "%s%s", path, SB_PROTECT_SUFFIX) ? sb_fail_memory(err) : SB_OK;
 }
 
 int64_t sb_protect_work(const char *path, const struct sb_protect_options *options)
@@ -107,9 +106,9 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_
 /* The length of the name of the file whose parity file this is by its name; 0: of none. */
 static size_t name_of_protected(const char *path)
 {
-    size_t size = strlen(path), end = strlen(suffix);
+    size_t size = strlen(path), end = sizeof(SB_PROTECT_SUFFIX) - 1;
 
-    return size > end && strcmp(path + size - end, suffix) == 0 ? size - end : 0;
+    return size > end && strcmp(path + size - end, SB_PROTECT_SUFFIX) == 0 ? size - end : 0;
 }
 
 /* Is it the parity file of a file that is beside it? Those that were just removed count. */
@@ -171,10 +170,24 @@ static enum sb_code act(struct sb_protected *work, struct sb_error *err)
     return SB_OK;
 }
 
+static enum sb_code fail_missing(const struct sb_protected *work, int number, struct sb_error *err)
+{
+    struct stat st;
+
+    if (number != ENOENT || lstat(work->name.data, &st))
+        return sb_fail_errno(err, number, "%s", work->path);
+    return sb_fail(err, SB_NOENT,
+                   "%s: is missing, and has a parity file, which cannot make it again; bring it "
+                   "back from a copy, or, if it is not needed, remove that with 'shardbox protect "
+                   "--remove'",
+                   work->path);
+}
+
 /* What is no file to be protected gets no lock beside it. */
 static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
 {
     const struct sb_protect_options *options = work->options;
+    enum sb_code code;
     struct stat st;
 
     if (options->dry_run || options->act == SB_PROTECT_CHECK)
@@ -183,15 +196,19 @@ static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
         if (refuse_kind(work->path, &st, err))
             return err->code;
     } else if (options->act != SB_PROTECT_REMOVE) {
-        return sb_fail_errno(err, errno, "%s", work->path);
+        return fail_missing(work, errno, err);
     }
-    return sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data, err);
+    code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data, err);
+    if (code || options->act != SB_PROTECT_REPAIR)
+        return code;
+    return sb_protect_hold(&work->archive, work->path, err);
 }
 
 enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
                         struct sb_error *err)
 {
-    struct sb_protected work = {.path = path, .options = options, .lock = {.fd = -1}};
+    struct sb_protected work = {
+        .path = path, .options = options, .lock = {.fd = -1}, .archive = -1};
     bool parity;
     enum sb_code code = is_parity(&work, &parity, err);
 
@@ -207,6 +224,8 @@ enum sb_code sb_protect(const char *path, const struct sb_protect_options *optio
         code = act(&work, err);
     sb_parity_free(work.parity);
     sb_file_free(work.file);
+    if (work.archive >= 0)
+        close(work.archive);
     sb_out_lock_drop(&work.lock);
     sb_buf_release(&work.name);
     return code;

@@ -39,6 +39,9 @@ struct sb_protect_options {
     void *context;
 };
 
+/* Of the name of a parity file, after that of its file. */
+#define SB_PROTECT_SUFFIX "-parity"
+
 /* The name of the file's parity file. Replaces what the buffer holds. */
 enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
 

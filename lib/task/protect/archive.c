@@ -1,0 +1,248 @@
+#include "task/protect/archive.h"
+
+#include "archive/database.h"
+#include "archive/journal.h"
+#include "archive/own/own_names.h"
+#include "core/file_lock.h"
+#include "task/protect/protect.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char sqlite_magic[] = "SQLite format 3";
+
+#define REST_SIZE (sizeof("-shard-00000") - 1)
+
+/* Bytes of the archive's name in that of a shard; 0: no shard. */
+static size_t base_of_shard(const char *path)
+{
+    size_t size = strlen(path);
+
+    if (size <= REST_SIZE || sb_own_of_rest(path + size - REST_SIZE).kind != SB_OWN_SHARD)
+        return 0;
+    return size - REST_SIZE;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+struct shards {
+    uint32_t *numbers; /* sorted; one may come twice */
+    size_t count, capacity;
+};
+
+static enum sb_code add_number(struct shards *shards, uint32_t number, struct sb_error *err)
+{
+    if (shards->count == shards->capacity) {
+        size_t capacity = shards->capacity ? 2 * shards->capacity : 64;
+        uint32_t *numbers = realloc(shards->numbers, capacity * sizeof(*numbers));
+
+        if (!numbers)
+            return sb_fail_memory(err);
+        shards->numbers = numbers;
+        shards->capacity = capacity;
+    }
+    shards->numbers[shards->count++] = number;
+    return SB_OK;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* A shard of the archive `base`, or the parity file of one? */
+static bool is_of_shard(char *name, const char *base, uint32_t *number)
+{
+    size_t size = strlen(name), end = sizeof(SB_PROTECT_SUFFIX) - 1;
+    struct sb_own own;
+
+    if (size > end && strcmp(name + size - end, SB_PROTECT_SUFFIX) == 0)
+        name[size - end] = '\0';
+    own = sb_own_of(name, base);
+    *number = own.shard;
+    return own.kind == SB_OWN_SHARD;
+}
+
+/* Those that have a file or a parity file in the directory. */
+static enum sb_code find_numbers(const char *directory, const char *base, struct shards *out,
+                                 struct sb_error *err)
+{
+    DIR *dir = opendir(directory);
+    enum sb_code code = dir ? SB_OK : sb_fail_errno(err, errno, "%s", directory);
+    struct dirent *entry;
+    uint32_t number;
+
+    while (!code) {
+        errno = 0;
+        entry = readdir(dir);
+        if (!entry)
+            break;
+        if (is_of_shard(entry->d_name, base, &number))
+            code = add_number(out, number, err);
+    }
+    if (!code && errno)
+        code = sb_fail_errno(err, errno, "%s", directory);
+    if (dir)
+        closedir(dir);
+    if (!code && out->count > 1)
+        qsort(out->numbers, out->count, sizeof(*out->numbers), compare_numbers);
+    return code;
+}
+
+/* Of the archive whose index this is. */
+static enum sb_code find_shards(const char *base, struct shards *out, struct sb_error *err)
+{
+    const char *slash = strrchr(base, '/');
+    char *directory = slash ? strndup(base, (size_t)(slash - base) + 1) : strdup(".");
+    enum sb_code code = directory ? find_numbers(directory, slash ? slash + 1 : base, out, err)
+                                  : sb_fail_memory(err);
+
+    free(directory);
+    return code;
+}
+
+static char *base_of_index(const char *path)
+{
+    return strndup(path, sb_index_base_size(path));
+}
+
+enum sb_code sb_protect_walk(const char *path, bool (*each)(void *context, const char *path),
+                             void *context, struct sb_error *err)
+{
+    struct shards shards = {0};
+    char *base = NULL, *shard;
+    enum sb_code code = SB_OK;
+
+    if (!each(context, path) || base_of_shard(path) || !is_file(path))
+        return SB_OK;
+    base = base_of_index(path);
+    code = base ? find_shards(base, &shards, err) : sb_fail_memory(err);
+    for (size_t i = 0; !code && i < shards.count; i++) {
+        bool more;
+
+        if (i > 0 && shards.numbers[i] == shards.numbers[i - 1])
+            continue;
+        shard = sb_shard_name(base, shards.numbers[i], err);
+        code = shard ? SB_OK : err->code;
+        more = shard && each(context, shard);
+        free(shard);
+        if (!more)
+            break;
+    }
+    free(shards.numbers);
+    free(base);
+    return code;
+}
+
+bool sb_protect_has_shard(const char *index, const char *path)
+{
+    size_t size = base_of_shard(path);
+
+    return size > 0 && size == sb_index_base_size(index) && strncmp(index, path, size) == 0 &&
+           is_file(index);
+}
+
+/*
+ * The index of the file's archive, or the file itself, which may be one; NULL with err->code SB_OK:
+ * it has none. The caller frees it.
+ */
+static char *find_index(const char *path, struct sb_error *err)
+{
+    static const char *const ends[] = {"", SB_OLD_INDEX};
+    size_t size = base_of_shard(path);
+    struct sb_buf found = {0};
+
+    err->code = SB_OK;
+    for (size_t i = 0; i < 2; i++) {
+        sb_buf_clear(&found);
+        if (sb_buf_add(&found, path, size ? size : strlen(path)) ||
+            sb_buf_add_text(&found, size ? ends[i] : "")) {
+            (void)sb_fail_memory(err);
+            break;
+        }
+        if (is_file(found.data))
+            return found.data;
+    }
+    sb_buf_release(&found);
+    return NULL;
+}
+
+/* No SQLite writes to another one, nor to an index whose beginning is damaged. */
+static bool is_index(int fd)
+{
+    char start[sizeof(sqlite_magic)];
+
+    return pread(fd, start, sizeof(start), 0) == (ssize_t)sizeof(start) &&
+           memcmp(start, sqlite_magic, sizeof(start)) == 0;
+}
+
+static enum sb_code lock(int fd, const char *index, struct sb_error *err)
+{
+    unsigned waited = 0;
+    enum sb_code code;
+    int number;
+
+    do {
+        number = sb_lock_shared(fd, 0, 1);
+        if (number == 0)
+            number = sb_lock_shared(fd, SB_SQLITE_RESERVED, 1);
+        code = number == EACCES || number == EAGAIN
+                   ? sb_fail(err, SB_LOCKED,
+                             "%s: another process is writing this archive; wait for it, or give "
+                             "--wait",
+                             index)
+                   : SB_OK;
+    } while (sb_lock_await(&code, &waited, err));
+    if (code || number == 0)
+        return code;
+    if (sb_locks_are_missing(number))
+        return sb_fail_without_locks(err, index);
+    return sb_fail_errno(err, number, "%s: cannot be locked", index);
+}
+
+static enum sb_code hold(int fd, const char *index, struct sb_error *err)
+{
+    if (lock(fd, index, err))
+        return err->code;
+    /* Under this lock SQLite's readers would take the journal for that of a running writer. */
+    if (!sb_journal_is_pending(index))
+        return SB_OK;
+    return sb_fail(err, SB_LOCKED,
+                   "%s: a change of this archive was interrupted; finish it first, as 'shardbox "
+                   "verify' does",
+                   index);
+}
+
+enum sb_code sb_protect_hold(int *fd, const char *path, struct sb_error *err)
+{
+    char *index = find_index(path, err);
+    enum sb_code code;
+    bool held;
+
+    *fd = -1;
+    if (!index)
+        return err->code;
+    *fd = open(index, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    code = *fd < 0 ? sb_fail_errno(err, errno, "%s", index) : SB_OK;
+    held = !code && is_index(*fd);
+    if (held)
+        code = hold(*fd, index, err);
+    if (*fd >= 0 && (code || !held)) {
+        close(*fd);
+        *fd = -1;
+    }
+    free(index);
+    return code;
+}
