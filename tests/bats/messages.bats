@@ -37,6 +37,7 @@ nosuch|sync nosuch a.barecat
 nosuch.barecat|mv nosuch.barecat x y
 nosuch.barecat|defrag nosuch.barecat
 nosuch.barecat|upgrade nosuch.barecat
+nosuch.tar|protect nosuch.tar
 nosuch.barecat|split --parts=2 -o out-{}.barecat nosuch.barecat
 nosuch.barecat|merge -o out.barecat nosuch.barecat
 nosuch.barecat|merge-symlink -o out.barecat nosuch.barecat
@@ -51,6 +52,7 @@ dir|rm dir x
 dir|mv dir x y
 dir|defrag dir
 dir|upgrade dir
+dir|protect --repair dir
 dir|pack dir out.barecat
 dir|pack --append dir notes.txt
 dir|merge -o dir a.barecat
@@ -76,6 +78,7 @@ a.barecat|sync a.barecat:nosuch out/
 a.tar|mv a.tar x y
 a.tar|defrag a.tar
 a.tar|upgrade a.tar
+a.tar|protect --check a.tar
 a.tar|pack --append a.tar dir
 a.zip|merge-symlink -o out.barecat a.zip
 out.tar|pack out.tar dir
