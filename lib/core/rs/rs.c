@@ -84,7 +84,7 @@ static void fill_factors(struct sb_rs *rs, const unsigned char *inputs,
                          const unsigned char *outputs)
 {
     const struct sb_rs_field *field = rs->field;
-    unsigned above[SB_RS_PIECES_MAX];
+    unsigned above[SB_RS_PIECES_MAX] = {0};
 
     for (unsigned o = 0; o < rs->outputs; o++)
         above[o] = log_of_product(field, outputs[o], inputs, rs->inputs);

@@ -260,7 +260,7 @@ static void every_form_multiplies_every_two_bytes(void)
             sb_rs_use_form(rs, form);
             sb_rs_add(rs, piece, word[0], SIZE, outputs);
             for (unsigned output = 0; output < 128; output++) {
-                unsigned char by = output_at(output)[1], products[256];
+                unsigned char by = output_at(output)[1], products[256] = {0};
 
                 for (unsigned value = 0; value < 256 && !seen[by]; value++)
                     products[value] = product(by, value);
