@@ -14,6 +14,7 @@
 #include "core/number.h"
 #include "store/shard_spec.h"
 #include "store/table.h"
+#include "task/protect/protect.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -87,6 +88,26 @@ static void find_directory(struct files *files, const struct sb_table_part *part
     }
 }
 
+static void write_name(const struct files *files, const char *path)
+{
+    output_line(path + files->skip, strlen(path) - files->skip, files->wanted->nul);
+}
+
+/* With --rsync-list that of its parity file, too. */
+static void write_names(const struct files *files, const char *path)
+{
+    struct sb_buf parity = {0};
+    struct sb_error err;
+
+    write_name(files, path);
+    if (files->wanted->rsync_list) {
+        output_need(sb_protect_find(path, &parity, &err));
+        if (parity.size > 0)
+            write_name(files, parity.data);
+    }
+    sb_buf_release(&parity);
+}
+
 static void write_file(struct files *files, const struct sb_table_part *part, uint32_t number)
 {
     struct sb_buf limits = {0};
@@ -94,9 +115,9 @@ static void write_file(struct files *files, const struct sb_table_part *part, ui
     (void)number;
     if (part->separate) {
         output_need(sb_limits_name(part->path, &limits));
-        output_line(limits.data + files->skip, limits.size - files->skip, files->wanted->nul);
+        write_names(files, limits.data);
     }
-    output_line(part->path + files->skip, strlen(part->path) - files->skip, files->wanted->nul);
+    write_names(files, part->path);
     sb_buf_release(&limits);
 }
 

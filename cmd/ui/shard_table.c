@@ -5,6 +5,7 @@
 #include "core/name.h"
 #include "core/number.h"
 #include "task/fetch/occupancy.h"
+#include "task/protect/protect.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -130,7 +131,20 @@ static void show_name(const char *path, bool nul)
     output_line(name, strlen(name), nul);
 }
 
-enum sb_code show_shard_names(struct sb_archive *archive, bool index, bool nul,
+/* And of its parity file. */
+static enum sb_code show_names(const char *path, bool nul, struct sb_error *err)
+{
+    struct sb_buf parity = {0};
+    enum sb_code code = sb_protect_find(path, &parity, err);
+
+    show_name(path, nul);
+    if (!code && parity.size > 0)
+        show_name(parity.data, nul);
+    sb_buf_release(&parity);
+    return code;
+}
+
+enum sb_code show_shard_names(struct sb_archive *archive, bool whole, bool nul,
                               struct sb_error *err)
 {
     struct sb_buf path = {0};
@@ -142,10 +156,13 @@ enum sb_code show_shard_names(struct sb_archive *archive, bool index, bool nul,
         code = sb_archive_shard_count(archive, &count, err);
     for (uint32_t i = 0; !code && i < count; i++) {
         output_need(sb_shards_path(shards, i, &path));
-        show_name(path.data, nul);
+        if (whole)
+            code = show_names(path.data, nul, err);
+        else
+            show_name(path.data, nul);
     }
-    if (!code && index)
-        show_name(sb_archive_index_path(archive), nul);
+    if (!code && whole)
+        code = show_names(sb_archive_index_path(archive), nul, err);
     sb_shards_free(shards);
     sb_buf_release(&path);
     return code;

@@ -11,10 +11,10 @@ enum sb_code show_shards(struct sb_archive *archive, bool human, int json,
                          struct left_out *left_out, struct sb_error *err) SB_CHECKED;
 
 /*
- * The current names of the shards in use, relative to the directory that the index is in; with
- * `index` that of the index after them.
+ * The current names of the shards in use, relative to the directory that the index is in; `whole`:
+ * also that of the index after them, and that of a parity file after that of its file.
  */
-enum sb_code show_shard_names(struct sb_archive *archive, bool index, bool nul,
+enum sb_code show_shard_names(struct sb_archive *archive, bool whole, bool nul,
                               struct sb_error *err) SB_CHECKED;
 
 /* Bytes of a shard: "SHARD:OFFSET" or "SHARD:OFFSET+LENGTH". */

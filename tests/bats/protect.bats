@@ -606,3 +606,18 @@ END
     cmp f f-shard-00000
     seq 1000 | cmp - f
 }
+
+@test "ls --rsync-list names parity files after their files, and what it names is a whole copy" {
+    make_protected_archive
+    rm a-shard-00001-parity
+    run_ok sb ls --rsync-list a
+    output_is $'a-shard-00000\na-shard-00000-parity\na-shard-00001\na-shard-00002\na-shard-00002-parity\na\na-parity'
+    mkdir copy
+    sb ls --rsync-list a | xargs cp -p -t copy
+    run_fail 2 sb protect --check copy/a
+    stderr_is "shardbox protect: copy/a-shard-00001: has no parity file; 'shardbox protect' makes it"
+    run_ok sb convert a b.bag
+    run_ok sb protect b.bag
+    run_ok sb ls --rsync-list b.bag
+    output_is $'b.bag\nb.bag-parity'
+}

@@ -13,6 +13,17 @@ enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_err
     return sb_buf_add_format(out, "%s%s", path, SB_PROTECT_SUFFIX) ? sb_fail_memory(err) : SB_OK;
 }
 
+enum sb_code sb_protect_find(const char *path, struct sb_buf *out, struct sb_error *err)
+{
+    struct stat st;
+
+    if (sb_protect_name(path, out, err))
+        return err->code;
+    if (lstat(out->data, &st) || !S_ISREG(st.st_mode))
+        sb_buf_clear(out);
+    return SB_OK;
+}
+
 int64_t sb_protect_work(const char *path, const struct sb_protect_options *options)
 {
     bool check = options->act == SB_PROTECT_CHECK || options->act == SB_PROTECT_REPAIR;

@@ -45,6 +45,9 @@ struct sb_protect_options {
 /* The name of the file's parity file. Replaces what the buffer holds. */
 enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
 
+/* Likewise, if a file of that name is there; else the buffer is empty. */
+enum sb_code sb_protect_find(const char *path, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
+
 /* How many bytes will be read for this file, about: for progress. */
 int64_t sb_protect_work(const char *path, const struct sb_protect_options *options);
 
