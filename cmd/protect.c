@@ -3,7 +3,6 @@
  */
 #include "task/protect/protect.h"
 #include "core/io.h"
-#include "task/protect/archive.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
@@ -146,7 +145,7 @@ static void walk(struct settings *settings, char **operands, int count,
 
     for (int i = 0; i < count && !settings->ended; i++) {
         if (!comes_with_archive(operands, count, operands[i]) &&
-            sb_protect_walk(operands[i], each, settings, &err))
+            sb_protect_walk(operands[i], each, settings, &err) && each == protect)
             message_failure(&err);
     }
 }

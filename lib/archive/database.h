@@ -21,9 +21,10 @@ struct sqlite3_stmt;
 struct sb_entry;
 struct sb_index_found;
 
-/* The bytes of an index that SQLite's writers lock. */
+/* The bytes of an index that SQLite locks: writers the first two, readers others. */
 #define SB_SQLITE_PENDING  0x40000000
 #define SB_SQLITE_RESERVED 0x40000001
+#define SB_SQLITE_LOCKS    512
 
 enum sb_database_mode {
     SB_DB_READ,   /* rolls back a hot journal if it can be written; reads a WAL-mode file in a

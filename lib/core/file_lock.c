@@ -19,9 +19,14 @@ static int set(int fd, short type, off_t start, off_t size)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
 }
 
+int sb_lock_bytes(int fd, off_t start, off_t size)
+{
+    return set(fd, F_WRLCK, start, size);
+}
+
 int sb_lock_first_byte(int fd)
 {
-    return set(fd, F_WRLCK, 0, 1);
+    return sb_lock_bytes(fd, 0, 1);
 }
 
 int sb_lock_shared(int fd, off_t start, off_t size)

@@ -17,10 +17,10 @@
  */
 int sb_lock_first_byte(int fd);
 
-/*
- * Likewise for any bytes, and for reading: others may do so at the same time, and the file need not
- * be open for writing.
- */
+/* Likewise any bytes. */
+int sb_lock_bytes(int fd, off_t start, off_t size);
+
+/* For reading: others may do so at the same time, and the file need not be open for writing. */
 int sb_lock_shared(int fd, off_t start, off_t size);
 
 /* Releases it where descriptors of the open file may remain. */

@@ -235,9 +235,8 @@ only() {
     stderr_has 'f: changed since its parity file was made'
 }
 
-# Between the write and the setting of the time the file has the time of now, which the parity file
-# notes.
-@test "a repair that was killed after it wrote is done by the next; a later write is a change" {
+# torn_repair: f is damaged, and its repair is killed in the middle of the write to it.
+torn_repair() {
     need_shim
     make_file f
     zero f 100000 20000
@@ -253,18 +252,41 @@ only() {
     done
     ((n < 50)) || fail 'no write of the file'
     ! cmp -s f good/f || fail 'a whole write'
-    cp -p f torn
-    cp -p f-parity torn-parity
-    run_ok sb protect --update f
-    cmp f-parity torn-parity
+}
+
+# Only the user knows whether somebody else wrote to it, too.
+@test "a repair that was killed between a write and the setting of the time goes on by the user's word" {
+    torn_repair
+    for how in --check --update --repair; do
+        run_fail 1 sb protect $how f
+        stderr_is "shardbox protect: f: its repair was killed, or it changed after that; if nobody else wrote to it, give it its time with 'touch -d @981173106.123456789' and repair it again; else --remove its parity file"
+    done
+    touch -d @981173106.123456789 f
     run_ok sb protect --repair f
     is_as_before
-    cp -p torn f
-    cp -p torn-parity f-parity
-    touch -d '10 seconds' f
-    run_fail 1 sb protect --repair f
-    stderr_has 'f: changed since its parity file was made'
-    cmp f torn
+}
+
+@test "a write right after a repair that was killed, or was interrupted, is a change, and stays" {
+    need_shim
+    local n
+    make_file f
+    flip_byte f 100000
+    flip_byte f 1000000
+    keep_time
+    cp -p f damaged
+    for ((n = 1; ; n++)); do
+        cp -p damaged f
+        cp -p good/f-parity f-parity
+        run --separate-stderr env FAULT_CALLS=write,sync FAULT_AT="$n" FAULT_HOW=kill \
+            LD_PRELOAD="$FAULT_SHIM" "$SHARDBOX" protect --repair f
+        ((status != 0)) || break
+        printf new | dd of=f bs=1 seek=500000 conv=notrunc status=none
+        cp -p f written
+        run --separate-stderr sb protect --repair f
+        ((status == 1)) || fail "at $n"
+        cmp f written || fail "at $n"
+    done
+    ((n > 5))
 }
 
 @test "a copy that kept whole seconds of the time is checked and repaired" {
@@ -577,6 +599,63 @@ fd = os.open("a", os.O_RDWR)
 fcntl.lockf(fd, fcntl.LOCK_EX, 1, int(sys.argv[1]))
 sys.exit(subprocess.run(sys.argv[2:]).returncode)
 END
+}
+
+@test "an index is repaired when nobody has it, whatever of it is damaged" {
+    make_protected_archive
+    damage a 0
+    # A byte of those that SQLite's readers lock, also of a WAL.
+    run_fail 2 holding 1073741900 "$SHARDBOX" protect --repair --wait=0 a
+    stderr_is 'shardbox protect: a: another process is using this archive; wait for it, or give --wait'
+    run_ok sb protect --repair a
+    cmp a good/a
+    damage a-shard-00001 100
+    run_ok holding 1073741900 "$SHARDBOX" protect --repair a-shard-00001
+    cmp a-shard-00001 good/a-shard-00001
+}
+
+@test "a lock is taken on the index, under its old name and under that of a shard, too" {
+    make_protected_archive
+    for name in a-sqlite-index a-shard-00007; do
+        mv a "$name"
+        ln "$name" locked
+        run_fail 2 bash -c 'exec python3 - "$@" <<END
+import fcntl, os, subprocess, sys
+fd = os.open("locked", os.O_RDWR)
+fcntl.lockf(fd, fcntl.LOCK_EX, 1, 1073741825)
+sys.exit(subprocess.run(sys.argv[1:]).returncode)
+END
+' - "$SHARDBOX" protect --repair --hard-links --wait=0 "$([[ $name == *index ]] && echo a-shard-00001 || echo $name)"
+        stderr_has 'another process is'
+        rm locked
+        mv "$name" a
+    done
+}
+
+@test "without its index an archive's shards are still done, and what is missing is named" {
+    make_protected_archive
+    mv a elsewhere
+    run_fail 2 sb protect --check a
+    stderr_has 'a: is missing, and has a parity file'
+    damage a-shard-00001 100
+    run_fail 2 sb protect --repair a
+    cmp a-shard-00001 good/a-shard-00001
+    run_ok sb protect --remove a
+    [[ $(echo a*) == 'a-shard-00000 a-shard-00001 a-shard-00002' ]]
+    run_fail 2 sb protect --check a a-shard-00009
+    stderr_has 'a-shard-00009: No such file or directory'
+}
+
+@test "--update removes the parity file of a shard that the archive does not have any more" {
+    make_protected_archive
+    run_ok sb rm a 4 5 6
+    run_ok sb defrag a
+    [[ ! -e a-shard-00002 && -e a-shard-00002-parity ]]
+    run_fail 2 sb protect --check a
+    stderr_has 'a-shard-00002: is missing'
+    run_ok sb protect --update -v a
+    stderr_has 'a-shard-00002-parity: removed'
+    run_ok sb protect --check a
 }
 
 @test "nothing is repaired while somebody writes the archive, nor while a change of it is unfinished" {

@@ -1,10 +1,9 @@
-#include "task/protect/archive.h"
-
+#include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
 #include "core/file_lock.h"
-#include "task/protect/protect.h"
+#include "task/protect/impl.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -33,6 +32,32 @@ static bool is_file(const char *path)
     struct stat st;
 
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static bool begins_like_index(const char *path)
+{
+    char start[sizeof(sqlite_magic)];
+    int fd = is_file(path) ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    bool does = fd >= 0 && pread(fd, start, sizeof(start), 0) == (ssize_t)sizeof(start) &&
+                memcmp(start, sqlite_magic, sizeof(start)) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return does;
+}
+
+/* Shard 0, or its parity file. */
+static bool has_shards(const char *index)
+{
+    struct sb_buf shard = {0};
+    struct stat st;
+    bool has = !sb_buf_add(&shard, index, sb_index_base_size(index)) &&
+               !sb_buf_add_text(&shard, "-shard-00000") &&
+               (lstat(shard.data, &st) == 0 ||
+                (!sb_buf_add_text(&shard, SB_PROTECT_SUFFIX) && is_file(shard.data)));
+
+    sb_buf_release(&shard);
+    return has;
 }
 
 struct shards {
@@ -113,11 +138,6 @@ static enum sb_code find_shards(const char *base, struct shards *out, struct sb_
     return code;
 }
 
-static char *base_of_index(const char *path)
-{
-    return strndup(path, sb_index_base_size(path));
-}
-
 enum sb_code sb_protect_walk(const char *path, bool (*each)(void *context, const char *path),
                              void *context, struct sb_error *err)
 {
@@ -125,9 +145,9 @@ enum sb_code sb_protect_walk(const char *path, bool (*each)(void *context, const
     char *base = NULL, *shard;
     enum sb_code code = SB_OK;
 
-    if (!each(context, path) || base_of_shard(path) || !is_file(path))
+    if (!each(context, path) || (!has_shards(path) && !begins_like_index(path)))
         return SB_OK;
-    base = base_of_index(path);
+    base = strndup(path, sb_index_base_size(path));
     code = base ? find_shards(base, &shards, err) : sb_fail_memory(err);
     for (size_t i = 0; !code && i < shards.count; i++) {
         bool more;
@@ -151,58 +171,59 @@ bool sb_protect_has_shard(const char *index, const char *path)
     size_t size = base_of_shard(path);
 
     return size > 0 && size == sb_index_base_size(index) && strncmp(index, path, size) == 0 &&
-           is_file(index);
+           is_file(path);
+}
+
+/* `path`, its first `size` bytes and `end`, if there is an index by that name, or a damaged one. */
+static enum sb_code try_index(struct sb_buf *out, const char *path, size_t size, const char *end,
+                              struct sb_error *err)
+{
+    sb_buf_clear(out);
+    if (sb_buf_add(out, path, size) || sb_buf_add_text(out, end))
+        return sb_fail_memory(err);
+    return begins_like_index(out->data) || (is_file(out->data) && has_shards(out->data)) ? SB_OK
+                                                                                         : SB_NOENT;
 }
 
 /*
- * The index of the file's archive, or the file itself, which may be one; NULL with err->code SB_OK:
- * it has none. The caller frees it.
+ * The index of the archive that the file is of. A shard, too, may be an archive by itself.
+ * SB_NOENT: there is none.
  */
-static char *find_index(const char *path, struct sb_error *err)
+static enum sb_code find_index(struct sb_buf *out, const char *path, struct sb_error *err)
 {
-    static const char *const ends[] = {"", SB_OLD_INDEX};
-    size_t size = base_of_shard(path);
-    struct sb_buf found = {0};
+    size_t base = base_of_shard(path);
+    enum sb_code code = SB_NOENT;
 
-    err->code = SB_OK;
-    for (size_t i = 0; i < 2; i++) {
-        sb_buf_clear(&found);
-        if (sb_buf_add(&found, path, size ? size : strlen(path)) ||
-            sb_buf_add_text(&found, size ? ends[i] : "")) {
-            (void)sb_fail_memory(err);
-            break;
-        }
-        if (is_file(found.data))
-            return found.data;
-    }
-    sb_buf_release(&found);
-    return NULL;
+    if (base)
+        code = try_index(out, path, base, "", err);
+    if (base && code == SB_NOENT)
+        code = try_index(out, path, base, SB_OLD_INDEX, err);
+    return code == SB_NOENT ? try_index(out, path, strlen(path), "", err) : code;
 }
 
-/* No SQLite writes to another one, nor to an index whose beginning is damaged. */
-static bool is_index(int fd)
+/* Of an index itself also readers: those of a WAL, and their writers, have no other lock. */
+static int take_locks(int fd, bool whole)
 {
-    char start[sizeof(sqlite_magic)];
+    int number = sb_lock_shared(fd, 0, 1);
 
-    return pread(fd, start, sizeof(start), 0) == (ssize_t)sizeof(start) &&
-           memcmp(start, sqlite_magic, sizeof(start)) == 0;
+    if (number == 0)
+        number = whole ? sb_lock_bytes(fd, SB_SQLITE_PENDING, SB_SQLITE_LOCKS)
+                       : sb_lock_shared(fd, SB_SQLITE_RESERVED, 1);
+    return number;
 }
 
-static enum sb_code lock(int fd, const char *index, struct sb_error *err)
+static enum sb_code lock(int fd, const char *index, bool whole, struct sb_error *err)
 {
     unsigned waited = 0;
     enum sb_code code;
     int number;
 
     do {
-        number = sb_lock_shared(fd, 0, 1);
-        if (number == 0)
-            number = sb_lock_shared(fd, SB_SQLITE_RESERVED, 1);
+        number = take_locks(fd, whole);
         code = number == EACCES || number == EAGAIN
                    ? sb_fail(err, SB_LOCKED,
-                             "%s: another process is writing this archive; wait for it, or give "
-                             "--wait",
-                             index)
+                             "%s: another process is %s this archive; wait for it, or give --wait",
+                             index, whole ? "using" : "writing")
                    : SB_OK;
     } while (sb_lock_await(&code, &waited, err));
     if (code || number == 0)
@@ -212,10 +233,16 @@ static enum sb_code lock(int fd, const char *index, struct sb_error *err)
     return sb_fail_errno(err, number, "%s: cannot be locked", index);
 }
 
-static enum sb_code hold(int fd, const char *index, struct sb_error *err)
+static enum sb_code hold(int fd, const char *index, bool whole, struct sb_error *err)
 {
-    if (lock(fd, index, err))
+    struct stat locked, now;
+
+    if (lock(fd, index, whole, err))
         return err->code;
+    if (fstat(fd, &locked) || lstat(index, &now) || now.st_ino != locked.st_ino ||
+        now.st_dev != locked.st_dev)
+        return sb_fail(err, SB_LOCKED, "%s: was replaced by another process just now; try again",
+                       index);
     /* Under this lock SQLite's readers would take the journal for that of a running writer. */
     if (!sb_journal_is_pending(index))
         return SB_OK;
@@ -227,22 +254,38 @@ static enum sb_code hold(int fd, const char *index, struct sb_error *err)
 
 enum sb_code sb_protect_hold(int *fd, const char *path, struct sb_error *err)
 {
-    char *index = find_index(path, err);
-    enum sb_code code;
-    bool held;
+    struct sb_buf index = {0};
+    enum sb_code code = find_index(&index, path, err);
+    bool whole = !code && strcmp(index.data, path) == 0;
 
     *fd = -1;
-    if (!index)
-        return err->code;
-    *fd = open(index, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    code = *fd < 0 ? sb_fail_errno(err, errno, "%s", index) : SB_OK;
-    held = !code && is_index(*fd);
-    if (held)
-        code = hold(*fd, index, err);
-    if (*fd >= 0 && (code || !held)) {
+    if (!code) {
+        *fd = open(index.data,
+                   (whole ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        code = *fd < 0 ? sb_fail_errno(err, errno, "%s", index.data)
+                       : hold(*fd, index.data, whole, err);
+    }
+    if (code && *fd >= 0) {
         close(*fd);
         *fd = -1;
     }
-    free(index);
-    return code;
+    sb_buf_release(&index);
+    return code == SB_NOENT && *fd < 0 ? SB_OK : code;
+}
+
+bool sb_protect_is_unneeded(const char *path)
+{
+    struct sb_archive *archive = NULL;
+    struct sb_buf base = {0};
+    size_t size = base_of_shard(path);
+    struct sb_error ignored;
+    uint32_t count;
+    bool is = size > 0 && !sb_buf_set(&base, path, size) &&
+              sb_archive_open(&archive, base.data, &ignored) == SB_OK &&
+              sb_archive_shard_count(archive, &count, &ignored) == SB_OK &&
+              sb_own_of_rest(path + size).shard >= count;
+
+    sb_archive_free(archive);
+    sb_buf_release(&base);
+    return is;
 }

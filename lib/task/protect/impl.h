@@ -29,25 +29,43 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_
 /* What the parity file notes of a file: SB_PARITY_USER bytes. */
 void sb_protect_note(unsigned char *user, const struct stat *st);
 
-/*
- * Adds to it that a repair is writing at this time, or with 0 that none is. A run may be killed
- * after it wrote and before it set the time of the file: so a file that has the time of a repair
- * counts as one that did not change.
- */
-void sb_protect_note_repair(unsigned char *user, int64_t seconds);
-#define SB_PROTECT_REPAIR_SECONDS 5 /* after which a repair notes a later time */
-
-/* The time that the file is to have. */
-struct timespec sb_protect_time(const struct sb_parity_super *super, const struct stat *st);
+/* Adds to it whether a repair writes to the file. */
+void sb_protect_note_repair(unsigned char *user, bool writes);
 bool sb_protect_has_note(const struct sb_parity_super *super);
 
 /* Is the parity file that of the file as it is, apart from damage? */
 bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st);
+
+/*
+ * Of one that is not: SB_CHANGED. A repair may have been killed after it wrote and before it gave
+ * the file its time again, which looks like a change by others: only the user knows, and with that
+ * time it can go on. `always`: else SB_OK where no repair was under way.
+ */
+enum sb_code sb_protect_refuse_changed(const struct sb_protected *work, bool always,
+                                       struct sb_error *err) SB_CHECKED;
+
+/* SB_NOENT, and what to do about the parity file, if there is one. */
+enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int error_number,
+                                     struct sb_error *err);
 
 enum sb_code sb_protect_make(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_protect_update(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
 
 /* Checks, and repairs if that is requested. */
 enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Keeps others away while a file that may be an archive's index, or a shard, is changed: its
+ * writers, ours by their lock and Barecat by SQLite's, and of an index readers, too. *fd is to be
+ * closed then; -1: it is of no archive. SB_LOCKED: somebody has it, or a change was interrupted;
+ * waits as the context allows.
+ */
+enum sb_code sb_protect_hold(int *fd, const char *path, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Is this missing file a shard that its archive does not have any more? Not where the index cannot
+ * be read.
+ */
+bool sb_protect_is_unneeded(const char *path);
 
 #endif

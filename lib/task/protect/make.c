@@ -1,5 +1,6 @@
 #include "archive/parity/make.h"
 #include "archive/parity/check.h"
+#include "core/interrupt.h"
 #include "core/io.h"
 #include "core/little_endian.h"
 #include "core/time.h"
@@ -7,21 +8,23 @@
 #include "task/protect/impl.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
 #define USUAL_PER_MILLE 50
 
 /*
- * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time, and seconds of a
- * repair, 8 bytes each; zeros.
+ * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time, and 1 while a
+ * repair writes, 8 bytes each; zeros.
  */
 static const unsigned char note_kind[8] = "SBPROT01";
 
+#define REPAIR_AT 32
+
 /* A change soon after another may get the same time: that of the kernel's last tick, or where
- * seconds are all that is kept, the same second. */
-#define TICK_NS  (20 * INT64_C(1000000))
-#define WHOLE_NS (2 * SB_SECOND)
+ * seconds are all that is kept, the same second, or two. */
+#define SETTLED_NS (2 * SB_SECOND)
 
 void sb_protect_note(unsigned char *user, const struct stat *st)
 {
@@ -46,49 +49,60 @@ static bool same_time(const unsigned char *user, const struct stat *st)
            (st->st_mtim.tv_nsec == 0 || sb_get_u64(user + 24) == (uint64_t)st->st_mtim.tv_nsec);
 }
 
-void sb_protect_note_repair(unsigned char *user, int64_t seconds)
+void sb_protect_note_repair(unsigned char *user, bool writes)
 {
-    sb_put_u64(user + 32, (uint64_t)seconds);
-}
-
-/* The clock of a file server may differ a little. */
-static bool is_time_of_repair(const unsigned char *user, const struct stat *st)
-{
-    int64_t began = (int64_t)sb_get_u64(user + 32);
-
-    return began > 0 && st->st_mtim.tv_sec >= began - 1 &&
-           st->st_mtim.tv_sec - began <= SB_PROTECT_REPAIR_SECONDS;
-}
-
-struct timespec sb_protect_time(const struct sb_parity_super *super, const struct stat *st)
-{
-    if (same_time(super->user, st))
-        return st->st_mtim;
-    return (struct timespec){.tv_sec = (time_t)sb_get_u64(super->user + 16),
-                             .tv_nsec = (long)sb_get_u64(super->user + 24)};
+    sb_put_u64(user + REPAIR_AT, writes);
 }
 
 bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st)
 {
     return super->valid == sb_parity_pieces(&super->shape) &&
            sb_get_u64(super->user + 8) == (uint64_t)super->shape.size &&
-           st->st_size <= super->shape.size &&
-           (same_time(super->user, st) || is_time_of_repair(super->user, st));
+           st->st_size <= super->shape.size && same_time(super->user, st);
 }
 
-/* Until a change that follows gets another time. */
-static void let_time_pass(const struct stat *st)
+enum sb_code sb_protect_refuse_changed(const struct sb_protected *work, bool always,
+                                       struct sb_error *err)
 {
-    int64_t least = st->st_mtim.tv_nsec == 0 ? WHOLE_NS : TICK_NS, age;
-    struct timespec now, rest;
+    const unsigned char *user = work->parity->super.user;
 
-    if (clock_gettime(CLOCK_REALTIME, &now))
-        return;
-    age = sb_time_ns(now) - sb_time_ns(st->st_mtim);
-    if (age < 0 || age >= least)
-        return;
-    rest = sb_time_split(least - age);
-    nanosleep(&rest, NULL);
+    if (sb_get_u64(user + REPAIR_AT))
+        return sb_fail(err, SB_CHANGED,
+                       "%s: its repair was killed, or it changed after that; if nobody else wrote "
+                       "to it, give it its time with 'touch -d @%" PRIu64 ".%09" PRIu64
+                       "' and repair it again; else --remove its parity file",
+                       work->path, sb_get_u64(user + 16), sb_get_u64(user + 24));
+    if (!always)
+        return SB_OK;
+    return sb_fail(err, SB_CHANGED,
+                   "%s: changed since its parity file was made, which says nothing about it now; "
+                   "'shardbox protect --update' makes it anew",
+                   work->path);
+}
+
+/*
+ * Until a change that follows gets another time, also in a copy that keeps whole seconds. It may
+ * have changed meanwhile.
+ */
+static enum sb_code let_time_pass(const struct sb_protected *work, struct stat *st,
+                                  struct sb_error *err)
+{
+    struct timespec now, rest;
+    int64_t age;
+
+    for (;;) {
+        if (fstat(work->file->fd, st))
+            return sb_fail_errno(err, errno, "%s", work->path);
+        if (clock_gettime(CLOCK_REALTIME, &now))
+            return SB_OK;
+        age = sb_time_ns(now) - sb_time_ns(st->st_mtim);
+        if (age < 0 || age >= SETTLED_NS)
+            return SB_OK;
+        if (sb_interrupted())
+            return sb_fail_interrupt(err);
+        rest = sb_time_split(SETTLED_NS - age);
+        nanosleep(&rest, NULL);
+    }
 }
 
 /* Removes what a killed run left, and refuses what none did. */
@@ -138,10 +152,9 @@ static enum sb_code write_parity(struct sb_protected *work, struct sb_error *err
         code = clear_temporary(work, err);
     if (!code)
         code = sb_out_temporary_name(work->name.data, &temporary, err);
-    if (!code && fstat(work->file->fd, &st))
-        code = sb_fail_errno(err, errno, "%s", work->path);
+    if (!code)
+        code = let_time_pass(work, &st, err);
     if (!code) {
-        let_time_pass(&st);
         sb_protect_note(user, &st);
         wanted.temporary = temporary.data;
         code = sb_parity_make(work->file, &wanted, err);
@@ -203,8 +216,12 @@ enum sb_code sb_protect_update(struct sb_protected *work, struct sb_error *err)
         return write_parity(work, err);
     if (!code)
         code = choose_words(work, &wanted, err);
-    if (code || !sb_protect_is_current(&work->parity->super, &work->file->st))
+    if (!code && !sb_protect_is_current(&work->parity->super, &work->file->st)) {
+        code = sb_protect_refuse_changed(work, false, err);
         return code ? code : write_parity(work, err);
+    }
+    if (code)
+        return code;
     if (is_as_requested(work, &wanted)) {
         sb_report(work->options->notify, SB_NOTE, "current", work->path,
                   "its parity file is up to date");

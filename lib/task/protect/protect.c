@@ -1,5 +1,4 @@
 #include "core/io.h"
-#include "task/protect/archive.h"
 #include "task/protect/impl.h"
 
 #include <errno.h>
@@ -72,7 +71,7 @@ enum sb_code sb_protected_open(struct sb_protected *work, enum sb_parity_access 
     int fd;
 
     if (lstat(work->path, &st))
-        return sb_fail_errno(err, errno, "%s", work->path);
+        return sb_protect_fail_missing(work, errno, err);
     if (refuse_kind(work->path, &st, err))
         return err->code;
     fd = open(work->path,
@@ -181,7 +180,8 @@ static enum sb_code act(struct sb_protected *work, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code fail_missing(const struct sb_protected *work, int number, struct sb_error *err)
+enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int number,
+                                     struct sb_error *err)
 {
     struct stat st;
 
@@ -207,7 +207,7 @@ static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
         if (refuse_kind(work->path, &st, err))
             return err->code;
     } else if (options->act != SB_PROTECT_REMOVE) {
-        return fail_missing(work, errno, err);
+        return sb_protect_fail_missing(work, errno, err);
     }
     code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data, err);
     if (code || options->act != SB_PROTECT_REPAIR)
@@ -215,9 +215,19 @@ static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
     return sb_protect_hold(&work->archive, work->path, err);
 }
 
+/* A parity file whose shard went, as defrag lets one go. */
+static bool is_left_over(const struct sb_protected *work)
+{
+    struct stat st;
+
+    return work->options->act == SB_PROTECT_UPDATE && lstat(work->path, &st) && errno == ENOENT &&
+           lstat(work->name.data, &st) == 0 && sb_protect_is_unneeded(work->path);
+}
+
 enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
                         struct sb_error *err)
 {
+    struct sb_protect_options removing = *options;
     struct sb_protected work = {
         .path = path, .options = options, .lock = {.fd = -1}, .archive = -1};
     bool parity;
@@ -229,6 +239,10 @@ enum sb_code sb_protect(const char *path, const struct sb_protect_options *optio
     if (code || parity)
         return code;
     code = sb_protect_name(path, &work.name, err);
+    if (!code && is_left_over(&work)) {
+        removing.act = SB_PROTECT_REMOVE;
+        work.options = &removing;
+    }
     if (!code)
         code = lock(&work, err);
     if (!code)

@@ -235,10 +235,7 @@ enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err)
     if (sb_protected_open(work, access, err) || sb_protected_open_parity(work, access, err))
         return err->code;
     if (!sb_protect_is_current(&work->parity->super, &work->file->st))
-        return sb_fail(err, SB_CHANGED,
-                       "%s: changed since its parity file was made, which says nothing about it "
-                       "now; 'shardbox protect --update' makes it anew",
-                       work->path);
+        return sb_protect_refuse_changed(work, true, err);
     code = examine(&repair, err);
     sb_parity_bad_free(repair.bad);
     return code;

@@ -35,36 +35,15 @@ static enum sb_code keep_time(const struct sb_rewrite *rewrite, struct sb_error 
     return SB_OK;
 }
 
-/* seconds: 0 once nothing more is written. */
-static enum sb_code note_repair(struct sb_rewrite *rewrite, int64_t seconds, struct sb_error *err)
+static enum sb_code note_repair(struct sb_rewrite *rewrite, bool writes, struct sb_error *err)
 {
     struct sb_parity *parity = rewrite->work->parity;
     unsigned char user[SB_PARITY_USER];
 
     memcpy(user, parity->super.user, sizeof(user));
-    sb_protect_note_repair(user, seconds);
-    rewrite->noted = seconds;
+    sb_protect_note_repair(user, writes);
+    rewrite->noted = writes;
     return sb_parity_mark(parity, parity->super.valid, user, err);
-}
-
-enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, struct sb_protected *work, bool data,
-                              struct sb_error *err)
-{
-    *rewrite = (struct sb_rewrite){.work = work, .size = work->file->st.st_size};
-    rewrite->time = sb_protect_time(&work->parity->super, &work->file->st);
-    rewrite->bytes = malloc(BATCH_BYTES);
-    rewrite->parts = calloc(BATCH_PARTS, sizeof(*rewrite->parts));
-    if (!rewrite->bytes || !rewrite->parts)
-        return sb_fail_memory(err);
-    if (!data)
-        return SB_OK;
-    return keep_time(rewrite, err) ? err->code : note_repair(rewrite, time(NULL), err);
-}
-
-void sb_rewrite_release(struct sb_rewrite *rewrite)
-{
-    free(rewrite->bytes);
-    free(rewrite->parts);
 }
 
 /* Setting the time would hide from later runs that another process wrote. */
@@ -82,14 +61,29 @@ static enum sb_code refuse_change(const struct sb_rewrite *rewrite, struct sb_er
                    file->name);
 }
 
-/* What is written now gets a time that was noted. */
-static enum sb_code note_time(struct sb_rewrite *rewrite, struct sb_error *err)
+enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, struct sb_protected *work, bool data,
+                              struct sb_error *err)
 {
-    int64_t now = time(NULL);
-
-    if (now >= rewrite->noted && now < rewrite->noted + SB_PROTECT_REPAIR_SECONDS / 2)
+    *rewrite = (struct sb_rewrite){.work = work, .size = work->file->st.st_size};
+    rewrite->time = work->file->st.st_mtim;
+    rewrite->bytes = malloc(BATCH_BYTES);
+    rewrite->parts = calloc(BATCH_PARTS, sizeof(*rewrite->parts));
+    if (!rewrite->bytes || !rewrite->parts)
+        return sb_fail_memory(err);
+    if (!data)
         return SB_OK;
-    return note_repair(rewrite, now, err);
+    return keep_time(rewrite, err) ? err->code : note_repair(rewrite, true, err);
+}
+
+void sb_rewrite_release(struct sb_rewrite *rewrite)
+{
+    struct sb_error ignored;
+
+    /* Ended early, but with the file's time: it can be repaired again. */
+    if (rewrite->noted && refuse_change(rewrite, &ignored) == SB_OK)
+        (void)!note_repair(rewrite, false, &ignored);
+    free(rewrite->bytes);
+    free(rewrite->parts);
 }
 
 static enum sb_code write_part(struct sb_rewrite *rewrite, const struct sb_rewrite_part *part,
@@ -100,7 +94,7 @@ static enum sb_code write_part(struct sb_rewrite *rewrite, const struct sb_rewri
     enum sb_code code;
     struct sb_error second;
 
-    if (!part->parity && (refuse_change(rewrite, err) || note_time(rewrite, err)))
+    if (!part->parity && refuse_change(rewrite, err))
         return err->code;
     rewrite->touched[part->parity] = true;
     code = sb_pwrite_full(file->fd, rewrite->bytes + part->at, part->size, part->offset, file->name,
@@ -180,5 +174,5 @@ enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite, struct sb_error *err)
 {
     enum sb_code code = write_batch(rewrite, err);
 
-    return code || rewrite->noted == 0 ? code : note_repair(rewrite, 0, err);
+    return code || !rewrite->noted ? code : note_repair(rewrite, false, err);
 }

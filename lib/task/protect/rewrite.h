@@ -1,7 +1,8 @@
 /*
  * Bytes of a protected file and its parity file that are written again in place: in batches, each
- * synced, read back and compared. The file keeps its time, and the parity file notes when the file
- * is written to, so that it stays current whenever a run ends, or is killed.
+ * synced, read back and compared. The file is given its time again after each write, so that the
+ * parity file stays current whenever a run ends; that it is written to is noted in the parity file,
+ * for a run that is killed in between.
  */
 #ifndef SB_TASK_PROTECT_REWRITE_H
 #define SB_TASK_PROTECT_REWRITE_H
@@ -12,7 +13,7 @@ struct sb_rewrite {
     struct sb_protected *work;
     int64_t size; /* of the file by now */
     struct timespec time;
-    int64_t noted; /* seconds, as the parity file notes it; 0: not */
+    bool noted; /* in the parity file */
     unsigned char *bytes;
     size_t used;
     struct sb_rewrite_part *parts;
