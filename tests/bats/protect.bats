@@ -259,7 +259,7 @@ torn_repair() {
     torn_repair
     for how in --check --update --repair; do
         run_fail 1 sb protect $how f
-        stderr_is "shardbox protect: f: its repair was killed, or it changed after that; if nobody else wrote to it, give it its time with 'touch -d @981173106.123456789' and repair it again; else --remove its parity file"
+        stderr_is "shardbox protect: f: its repair was killed, or it changed after that; if nobody else wrote to it, give it its time with 'touch -d @981173106.123456789 FILE' and repair it again; else --remove its parity file"
     done
     touch -d @981173106.123456789 f
     run_ok sb protect --repair f
@@ -646,16 +646,34 @@ END
     stderr_has 'a-shard-00009: No such file or directory'
 }
 
-@test "--update removes the parity file of a shard that the archive does not have any more" {
+# Whether the archive needs it only the index knows, which may be damaged.
+@test "the parity file of a shard that is gone stays until it is removed by name" {
     make_protected_archive
     run_ok sb rm a 4 5 6
     run_ok sb defrag a
     [[ ! -e a-shard-00002 && -e a-shard-00002-parity ]]
-    run_fail 2 sb protect --check a
-    stderr_has 'a-shard-00002: is missing'
-    run_ok sb protect --update -v a
-    stderr_has 'a-shard-00002-parity: removed'
-    run_ok sb protect --check a
+    run_fail 2 sb protect --update a*
+    stderr_is "shardbox protect: a-shard-00002: is missing, and has a parity file, which cannot make it again; bring it back from a copy, or, if it is not needed, remove that with 'shardbox protect --remove'"
+    run_ok sb protect --remove a-shard-00002
+    run_ok sb protect --check a*
+}
+
+@test "a shard is done, or named, if what is given as its index is none" {
+    make_protected_archive
+    run_ok sb protect --remove a
+    rm a-shard-00000
+    damage a 0
+    run_ok sb protect -v a a-shard-00001
+    stderr_has 'a-shard-00001-parity: written'
+}
+
+@test "a repair that finds nothing more to do forgets the one that was killed" {
+    torn_repair
+    cp -p good/f f
+    run_ok sb protect --repair f
+    printf more >>f
+    run_ok sb protect --update f
+    run_ok sb protect --check f
 }
 
 @test "nothing is repaired while somebody writes the archive, nor while a change of it is unfinished" {

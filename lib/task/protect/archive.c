@@ -1,4 +1,3 @@
-#include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
@@ -58,6 +57,11 @@ static bool has_shards(const char *index)
 
     sb_buf_release(&shard);
     return has;
+}
+
+static bool is_index(const char *path)
+{
+    return has_shards(path) || begins_like_index(path);
 }
 
 struct shards {
@@ -145,7 +149,7 @@ enum sb_code sb_protect_walk(const char *path, bool (*each)(void *context, const
     char *base = NULL, *shard;
     enum sb_code code = SB_OK;
 
-    if (!each(context, path) || (!has_shards(path) && !begins_like_index(path)))
+    if (!each(context, path) || !is_index(path))
         return SB_OK;
     base = strndup(path, sb_index_base_size(path));
     code = base ? find_shards(base, &shards, err) : sb_fail_memory(err);
@@ -169,36 +173,16 @@ enum sb_code sb_protect_walk(const char *path, bool (*each)(void *context, const
 bool sb_protect_has_shard(const char *index, const char *path)
 {
     size_t size = base_of_shard(path);
+    struct sb_buf parity = {0};
+    struct sb_error ignored;
+    bool has;
 
-    return size > 0 && size == sb_index_base_size(index) && strncmp(index, path, size) == 0 &&
-           is_file(path);
-}
-
-/* `path`, its first `size` bytes and `end`, if there is an index by that name, or a damaged one. */
-static enum sb_code try_index(struct sb_buf *out, const char *path, size_t size, const char *end,
-                              struct sb_error *err)
-{
-    sb_buf_clear(out);
-    if (sb_buf_add(out, path, size) || sb_buf_add_text(out, end))
-        return sb_fail_memory(err);
-    return begins_like_index(out->data) || (is_file(out->data) && has_shards(out->data)) ? SB_OK
-                                                                                         : SB_NOENT;
-}
-
-/*
- * The index of the archive that the file is of. A shard, too, may be an archive by itself.
- * SB_NOENT: there is none.
- */
-static enum sb_code find_index(struct sb_buf *out, const char *path, struct sb_error *err)
-{
-    size_t base = base_of_shard(path);
-    enum sb_code code = SB_NOENT;
-
-    if (base)
-        code = try_index(out, path, base, "", err);
-    if (base && code == SB_NOENT)
-        code = try_index(out, path, base, SB_OLD_INDEX, err);
-    return code == SB_NOENT ? try_index(out, path, strlen(path), "", err) : code;
+    if (size == 0 || size != sb_index_base_size(index) || strncmp(index, path, size) != 0)
+        return false;
+    has = is_index(index) &&
+          (is_file(path) || (sb_protect_find(path, &parity, &ignored) == SB_OK && parity.size > 0));
+    sb_buf_release(&parity);
+    return has;
 }
 
 /* Of an index itself also readers: those of a WAL, and their writers, have no other lock. */
@@ -209,6 +193,9 @@ static int take_locks(int fd, bool whole)
     if (number == 0)
         number = whole ? sb_lock_bytes(fd, SB_SQLITE_PENDING, SB_SQLITE_LOCKS)
                        : sb_lock_shared(fd, SB_SQLITE_RESERVED, 1);
+    /* While this waits for a reader, writers need not. */
+    if (number)
+        sb_unlock_first_byte(fd);
     return number;
 }
 
@@ -239,7 +226,7 @@ static enum sb_code hold(int fd, const char *index, bool whole, struct sb_error 
 
     if (lock(fd, index, whole, err))
         return err->code;
-    if (fstat(fd, &locked) || lstat(index, &now) || now.st_ino != locked.st_ino ||
+    if (fstat(fd, &locked) || stat(index, &now) || now.st_ino != locked.st_ino ||
         now.st_dev != locked.st_dev)
         return sb_fail(err, SB_LOCKED, "%s: was replaced by another process just now; try again",
                        index);
@@ -252,40 +239,49 @@ static enum sb_code hold(int fd, const char *index, bool whole, struct sb_error 
                    index);
 }
 
-enum sb_code sb_protect_hold(int *fd, const char *path, struct sb_error *err)
+/* What is at this path may be an index: locks it. */
+static enum sb_code hold_at(struct sb_protect_holds *holds, const char *index, bool whole,
+                            struct sb_error *err)
 {
-    struct sb_buf index = {0};
-    enum sb_code code = find_index(&index, path, err);
-    bool whole = !code && strcmp(index.data, path) == 0;
+    int flags = (whole ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    int fd = open(index, flags);
 
-    *fd = -1;
-    if (!code) {
-        *fd = open(index.data,
-                   (whole ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        code = *fd < 0 ? sb_fail_errno(err, errno, "%s", index.data)
-                       : hold(*fd, index.data, whole, err);
-    }
-    if (code && *fd >= 0) {
-        close(*fd);
-        *fd = -1;
-    }
-    sb_buf_release(&index);
-    return code == SB_NOENT && *fd < 0 ? SB_OK : code;
+    if (fd < 0)
+        return sb_fail_errno(err, errno, "%s", index);
+    holds->fds[holds->count++] = fd;
+    return hold(fd, index, whole, err);
 }
 
-bool sb_protect_is_unneeded(const char *path)
+/* A shard's index has its name without the end, now or in old archives. */
+static enum sb_code hold_of_shard(struct sb_protect_holds *holds, const char *path, size_t base,
+                                  struct sb_error *err)
 {
-    struct sb_archive *archive = NULL;
-    struct sb_buf base = {0};
-    size_t size = base_of_shard(path);
-    struct sb_error ignored;
-    uint32_t count;
-    bool is = size > 0 && !sb_buf_set(&base, path, size) &&
-              sb_archive_open(&archive, base.data, &ignored) == SB_OK &&
-              sb_archive_shard_count(archive, &count, &ignored) == SB_OK &&
-              sb_own_of_rest(path + size).shard >= count;
+    static const char *const ends[] = {"", SB_OLD_INDEX};
+    struct sb_buf index = {0};
+    enum sb_code code = SB_OK;
+    struct stat st;
 
-    sb_archive_free(archive);
-    sb_buf_release(&base);
-    return is;
+    for (size_t i = 0; !code && i < sizeof(ends) / sizeof(ends[0]); i++) {
+        sb_buf_clear(&index);
+        if (sb_buf_add(&index, path, base) || sb_buf_add_text(&index, ends[i]))
+            code = sb_fail_memory(err);
+        else if (stat(index.data, &st) == 0 && S_ISREG(st.st_mode))
+            code = hold_at(holds, index.data, false, err);
+    }
+    sb_buf_release(&index);
+    return code;
+}
+
+enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path, struct sb_error *err)
+{
+    size_t base = base_of_shard(path);
+    enum sb_code code = base ? hold_of_shard(holds, path, base, err) : SB_OK;
+
+    return !code && is_index(path) ? hold_at(holds, path, true, err) : code;
+}
+
+void sb_protect_release(struct sb_protect_holds *holds)
+{
+    while (holds->count > 0)
+        close(holds->fds[--holds->count]);
 }

@@ -8,6 +8,12 @@
 #include "store/out/lock.h"
 #include "task/protect/protect.h"
 
+/* Locks on indexes. */
+struct sb_protect_holds {
+    int fds[3];
+    unsigned count;
+};
+
 struct sb_protected {
     const char *path;
     const struct sb_protect_options *options;
@@ -15,7 +21,7 @@ struct sb_protected {
     struct sb_file *file;
     struct sb_parity *parity;
     struct sb_out_lock lock;
-    int archive; /* see sb_protect_hold; -1: not held */
+    struct sb_protect_holds holds;
 };
 
 /* For a repair: to be written. SB_FORMAT: no regular file, a link, or of several names. */
@@ -31,6 +37,7 @@ void sb_protect_note(unsigned char *user, const struct stat *st);
 
 /* Adds to it whether a repair writes to the file. */
 void sb_protect_note_repair(unsigned char *user, bool writes);
+bool sb_protect_notes_repair(const struct sb_parity_super *super);
 bool sb_protect_has_note(const struct sb_parity_super *super);
 
 /* Is the parity file that of the file as it is, apart from damage? */
@@ -55,17 +62,13 @@ enum sb_code sb_protect_update(struct sb_protected *work, struct sb_error *err) 
 enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
 
 /*
- * Keeps others away while a file that may be an archive's index, or a shard, is changed: its
- * writers, ours by their lock and Barecat by SQLite's, and of an index readers, too. *fd is to be
- * closed then; -1: it is of no archive. SB_LOCKED: somebody has it, or a change was interrupted;
- * waits as the context allows.
+ * Keeps others away while a file that may be an archive's index, or a shard, or both, is changed:
+ * its writers, ours by their lock and Barecat by SQLite's, and of an index readers, too. Released
+ * also after a failure. SB_LOCKED: somebody has it, or a change was interrupted; waits as the
+ * context allows.
  */
-enum sb_code sb_protect_hold(int *fd, const char *path, struct sb_error *err) SB_CHECKED;
-
-/*
- * Is this missing file a shard that its archive does not have any more? Not where the index cannot
- * be read.
- */
-bool sb_protect_is_unneeded(const char *path);
+enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path,
+                             struct sb_error *err) SB_CHECKED;
+void sb_protect_release(struct sb_protect_holds *holds);
 
 #endif

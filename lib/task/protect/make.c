@@ -25,6 +25,7 @@ static const unsigned char note_kind[8] = "SBPROT01";
 /* A change soon after another may get the same time: that of the kernel's last tick, or where
  * seconds are all that is kept, the same second, or two. */
 #define SETTLED_NS (2 * SB_SECOND)
+#define WAITS_MOST 4
 
 void sb_protect_note(unsigned char *user, const struct stat *st)
 {
@@ -54,6 +55,11 @@ void sb_protect_note_repair(unsigned char *user, bool writes)
     sb_put_u64(user + REPAIR_AT, writes);
 }
 
+bool sb_protect_notes_repair(const struct sb_parity_super *super)
+{
+    return sb_get_u64(super->user + REPAIR_AT) != 0;
+}
+
 bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st)
 {
     return super->valid == sb_parity_pieces(&super->shape) &&
@@ -66,12 +72,12 @@ enum sb_code sb_protect_refuse_changed(const struct sb_protected *work, bool alw
 {
     const unsigned char *user = work->parity->super.user;
 
-    if (sb_get_u64(user + REPAIR_AT))
+    if (sb_protect_notes_repair(&work->parity->super))
         return sb_fail(err, SB_CHANGED,
                        "%s: its repair was killed, or it changed after that; if nobody else wrote "
-                       "to it, give it its time with 'touch -d @%" PRIu64 ".%09" PRIu64
-                       "' and repair it again; else --remove its parity file",
-                       work->path, sb_get_u64(user + 16), sb_get_u64(user + 24));
+                       "to it, give it its time with 'touch -d @%" PRId64 ".%09" PRIu64
+                       " FILE' and repair it again; else --remove its parity file",
+                       work->path, (int64_t)sb_get_u64(user + 16), sb_get_u64(user + 24));
     if (!always)
         return SB_OK;
     return sb_fail(err, SB_CHANGED,
@@ -90,7 +96,7 @@ static enum sb_code let_time_pass(const struct sb_protected *work, struct stat *
     struct timespec now, rest;
     int64_t age;
 
-    for (;;) {
+    for (int i = 0; i < WAITS_MOST; i++) {
         if (fstat(work->file->fd, st))
             return sb_fail_errno(err, errno, "%s", work->path);
         if (clock_gettime(CLOCK_REALTIME, &now))
@@ -103,6 +109,20 @@ static enum sb_code let_time_pass(const struct sb_protected *work, struct stat *
         rest = sb_time_split(SETTLED_NS - age);
         nanosleep(&rest, NULL);
     }
+    return sb_fail(err, SB_CHANGED, "%s: is being written to; protect it when that has ended",
+                   work->path);
+}
+
+/* Has the file still its name? */
+static enum sb_code refuse_replaced(const struct sb_protected *work, const struct stat *st,
+                                    struct sb_error *err)
+{
+    struct stat now;
+
+    if (lstat(work->path, &now) == 0 && now.st_ino == st->st_ino && now.st_dev == st->st_dev)
+        return SB_OK;
+    return sb_fail(err, SB_CHANGED, "%s: was replaced by another process just now; try again",
+                   work->path);
 }
 
 /* Removes what a killed run left, and refuses what none did. */
@@ -154,6 +174,8 @@ static enum sb_code write_parity(struct sb_protected *work, struct sb_error *err
         code = sb_out_temporary_name(work->name.data, &temporary, err);
     if (!code)
         code = let_time_pass(work, &st, err);
+    if (!code)
+        code = refuse_replaced(work, &st, err);
     if (!code) {
         sb_protect_note(user, &st);
         wanted.temporary = temporary.data;

@@ -121,31 +121,24 @@ static size_t name_of_protected(const char *path)
     return size > end && strcmp(path + size - end, SB_PROTECT_SUFFIX) == 0 ? size - end : 0;
 }
 
-/* Is it the parity file of a file that is beside it? Those that were just removed count. */
+/* Also one whose file is gone; and one that was just removed. */
 static enum sb_code is_parity(const struct sb_protected *work, bool *is, struct sb_error *err)
 {
     struct sb_protected other = {.path = work->path, .options = work->options};
-    size_t of = name_of_protected(work->path);
     struct sb_error found;
-    struct stat st;
-    enum sb_code code = SB_OK;
 
     *is = false;
-    if (of == 0)
+    if (name_of_protected(work->path) == 0)
         return SB_OK;
-    if (sb_buf_set(&other.name, work->path, of))
-        code = sb_fail_memory(err);
-    if (!code && lstat(other.name.data, &st) == 0 && S_ISREG(st.st_mode)) {
-        if (sb_buf_set(&other.name, work->path, strlen(work->path)))
-            code = sb_fail_memory(err);
-        else if (sb_protected_open_parity(&other, SB_PARITY_READ, &found) == SB_OK)
-            *is = true;
-        else
-            *is = found.code == SB_NOENT && work->options->act == SB_PROTECT_REMOVE;
-    }
+    if (sb_buf_set(&other.name, work->path, strlen(work->path)))
+        return sb_fail_memory(err);
+    if (sb_protected_open_parity(&other, SB_PARITY_READ, &found) == SB_OK)
+        *is = true;
+    else
+        *is = found.code == SB_NOENT && work->options->act == SB_PROTECT_REMOVE;
     sb_parity_free(other.parity);
     sb_buf_release(&other.name);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code remove_parity(struct sb_protected *work, struct sb_error *err)
@@ -212,24 +205,13 @@ static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
     code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data, err);
     if (code || options->act != SB_PROTECT_REPAIR)
         return code;
-    return sb_protect_hold(&work->archive, work->path, err);
-}
-
-/* A parity file whose shard went, as defrag lets one go. */
-static bool is_left_over(const struct sb_protected *work)
-{
-    struct stat st;
-
-    return work->options->act == SB_PROTECT_UPDATE && lstat(work->path, &st) && errno == ENOENT &&
-           lstat(work->name.data, &st) == 0 && sb_protect_is_unneeded(work->path);
+    return sb_protect_hold(&work->holds, work->path, err);
 }
 
 enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
                         struct sb_error *err)
 {
-    struct sb_protect_options removing = *options;
-    struct sb_protected work = {
-        .path = path, .options = options, .lock = {.fd = -1}, .archive = -1};
+    struct sb_protected work = {.path = path, .options = options, .lock = {.fd = -1}};
     bool parity;
     enum sb_code code = is_parity(&work, &parity, err);
 
@@ -239,18 +221,13 @@ enum sb_code sb_protect(const char *path, const struct sb_protect_options *optio
     if (code || parity)
         return code;
     code = sb_protect_name(path, &work.name, err);
-    if (!code && is_left_over(&work)) {
-        removing.act = SB_PROTECT_REMOVE;
-        work.options = &removing;
-    }
     if (!code)
         code = lock(&work, err);
     if (!code)
         code = act(&work, err);
     sb_parity_free(work.parity);
     sb_file_free(work.file);
-    if (work.archive >= 0)
-        close(work.archive);
+    sb_protect_release(&work.holds);
     sb_out_lock_drop(&work.lock);
     sb_buf_release(&work.name);
     return code;

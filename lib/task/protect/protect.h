@@ -29,7 +29,7 @@ struct sb_protect_options {
     unsigned per_mille; /* parity per thousand bytes; 0: as the parity file has, or 50 */
     unsigned threads;
     bool hard_links; /* repair files that have several names */
-    bool one;        /* SB_INVALID for a parity file of a file beside it; else it is passed over */
+    bool one;        /* SB_INVALID for a parity file; else it is passed over */
     bool dry_run;    /* report changes by kinds that begin with "would-", and make none */
 
     /* "damaged", "lost" (beyond repair), "unchecked", "cut": SB_PROBLEM, with byte ranges. Others

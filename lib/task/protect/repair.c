@@ -175,14 +175,18 @@ static enum sb_code begin_writing(struct repair *repair, struct sb_error *err)
     return SB_OK;
 }
 
+static bool is_writing(const struct sb_protected *work)
+{
+    return work->options->act == SB_PROTECT_REPAIR && !work->options->dry_run;
+}
+
 static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
 {
     const struct sb_protect_options *options = repair->work->options;
-    bool write = options->act == SB_PROTECT_REPAIR && !options->dry_run;
     enum sb_code code = SB_OK;
 
     repair->last = true;
-    if (write && (repair->can[0] || repair->can[1]))
+    if (is_writing(repair->work) && (repair->can[0] || repair->can[1]))
         code = begin_writing(repair, err);
     if (!code)
         code = run_pass(repair, err);
@@ -222,13 +226,14 @@ static enum sb_code examine(struct repair *repair, struct sb_error *err)
     if (repair->can[0] || repair->can[1] || repair->cannot[0] || repair->cannot[1])
         return write_what_can(repair, err);
     sb_report(work->options->notify, SB_NOTE, "sound", work->path, "is sound, and its parity file");
-    return SB_OK;
+    if (!is_writing(work) || !sb_protect_notes_repair(&work->parity->super))
+        return SB_OK;
+    return sb_rewrite_forget(work, err);
 }
 
 enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err)
 {
-    bool write = work->options->act == SB_PROTECT_REPAIR && !work->options->dry_run;
-    enum sb_parity_access access = write ? SB_PARITY_WRITE : SB_PARITY_READ;
+    enum sb_parity_access access = is_writing(work) ? SB_PARITY_WRITE : SB_PARITY_READ;
     struct repair repair = {.work = work};
     enum sb_code code;
 

@@ -42,8 +42,11 @@ static enum sb_code note_repair(struct sb_rewrite *rewrite, bool writes, struct 
 
     memcpy(user, parity->super.user, sizeof(user));
     sb_protect_note_repair(user, writes);
+    rewrite->noted = true;
+    if (sb_parity_mark(parity, parity->super.valid, user, err))
+        return err->code;
     rewrite->noted = writes;
-    return sb_parity_mark(parity, parity->super.valid, user, err);
+    return SB_OK;
 }
 
 /* Setting the time would hide from later runs that another process wrote. */
@@ -59,6 +62,13 @@ static enum sb_code refuse_change(const struct sb_rewrite *rewrite, struct sb_er
         return SB_OK;
     return sb_fail(err, SB_CHANGED, "%s: changed while it was repaired, which ended there",
                    file->name);
+}
+
+enum sb_code sb_rewrite_forget(struct sb_protected *work, struct sb_error *err)
+{
+    struct sb_rewrite rewrite = {.work = work};
+
+    return note_repair(&rewrite, false, err);
 }
 
 enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, struct sb_protected *work, bool data,

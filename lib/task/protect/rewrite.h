@@ -30,6 +30,9 @@ enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, struct sb_protected *w
                               struct sb_error *err) SB_CHECKED;
 void sb_rewrite_release(struct sb_rewrite *rewrite); /* {0} is allowed */
 
+/* Removes the note of a run that was killed: the file is sound, and has its time. */
+enum sb_code sb_rewrite_forget(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
+
 /* Bytes of the file, or of the parity file. SB_CHANGED: somebody else writes the file; SB_DAMAGED:
  * something does not read back as it was written. */
 enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, bool parity, int64_t offset,
