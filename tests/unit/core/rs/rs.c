@@ -148,7 +148,8 @@ static bool made_are(const enum sb_rs_state *states, unsigned pieces, size_t siz
     for (unsigned piece = 0; piece < pieces; piece++) {
         if (states[piece] != SB_RS_WANTED)
             continue;
-        if (memcmp(output_at(output), piece_at(piece), size) || !margins_are_whole(output, size))
+        if (memcmp(output_at(output), piece_at(piece), size) != 0 ||
+            !margins_are_whole(output, size))
             return false;
         output++;
     }
@@ -427,6 +428,11 @@ static void the_last_form_is_for_any_processor(void)
     CHECK_TEXT(sb_rs_form(count - 1), "table");
 }
 
+static unsigned number(const char *text)
+{
+    return (unsigned)strtoul(text, NULL, 10);
+}
+
 /*
  * With arguments DATA PARITY SIZE PIECE...: a filter for what other programs make of the same code.
  * Reads the given pieces (numbers, in this order) from standard input, each of SIZE bytes, and
@@ -434,8 +440,8 @@ static void the_last_form_is_for_any_processor(void)
  */
 static int filter(int argc, char **argv)
 {
-    unsigned data = (unsigned)atoi(argv[1]), parity = (unsigned)atoi(argv[2]);
-    size_t size = (size_t)atoi(argv[3]), forms = 0;
+    unsigned data = number(argv[1]), parity = number(argv[2]);
+    size_t size = number(argv[3]), forms = 0;
     enum sb_rs_state states[PIECES];
     unsigned char *outputs[PIECES];
     struct sb_rs *rs;
@@ -445,7 +451,7 @@ static int filter(int argc, char **argv)
         outputs[piece] = output_at(piece);
     }
     for (int i = 4; i < argc; i++)
-        states[atoi(argv[i])] = SB_RS_PRESENT;
+        states[number(argv[i])] = SB_RS_PRESENT;
     if (size > SIZE || sb_rs_decoder(&rs, data, parity, states, &err))
         return 2;
     while (sb_rs_form(forms))
@@ -454,7 +460,7 @@ static int filter(int argc, char **argv)
         if (fread(word[0], 1, size, stdin) != size)
             return 2;
         sb_rs_use_form(rs, (size_t)i % forms);
-        sb_rs_add(rs, (unsigned)atoi(argv[i]), word[0], size, outputs);
+        sb_rs_add(rs, number(argv[i]), word[0], size, outputs);
     }
     for (unsigned output = 0; output < sb_rs_outputs(rs); output++)
         fwrite(outputs[output], 1, size, stdout);
