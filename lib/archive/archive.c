@@ -159,13 +159,10 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
  */
 static enum sb_code open_header(struct sb_archive *archive, struct sb_error *err)
 {
-    int moved = 0;
-
     archive->file = sb_database_file(archive->db);
     if (stat(archive->index_path, &archive->opened))
         return sb_fail_errno(err, errno, "%s", archive->index_path);
-    sqlite3_file_control(archive->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    if (moved || !sb_is_kept_open(&archive->opened))
+    if (sb_database_has_moved(archive->db) || !sb_is_kept_open(&archive->opened))
         return sb_fail(err, SB_CHANGED, "%s: was replaced by another archive just now; run again",
                        archive->index_path);
     return SB_OK;

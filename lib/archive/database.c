@@ -54,10 +54,7 @@ static enum sb_code code_of(int sqlite_code)
 /* A reader has met a journal: of the index that has this name now, or of a writer that died. */
 static enum sb_code fail_rollback(sqlite3 *db, const char *file, struct sb_error *err)
 {
-    int moved = 0;
-
-    sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    if (moved)
+    if (sb_database_has_moved(db))
         return sb_fail(err, SB_CHANGED,
                        "%s: replaced by another archive while it was read; run again", file);
     return sb_fail(err, SB_LOCKED,
@@ -108,6 +105,14 @@ uint32_t sb_database_change_counter(sqlite3 *db)
 
     sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
     return sb_database_counter_in(file);
+}
+
+bool sb_database_has_moved(struct sqlite3 *db)
+{
+    int moved = 0;
+
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return moved != 0;
 }
 
 struct sqlite3_file *sb_database_file(struct sqlite3 *db)

@@ -76,6 +76,9 @@ enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err);
 uint32_t sb_database_change_counter(struct sqlite3 *db);
 uint32_t sb_database_counter_in(struct sqlite3_file *file); /* its file, or NULL */
 
+/* Does its path lead to another file by now, or to none? */
+bool sb_database_has_moved(struct sqlite3 *db);
+
 /* Its file, which any thread may read. */
 struct sqlite3_file *sb_database_file(struct sqlite3 *db);
 

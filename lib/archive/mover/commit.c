@@ -111,14 +111,12 @@ static enum sb_code begin_again(struct sb_mover *mover, struct sb_error *err)
 {
     enum sb_code code = sb_database_run(mover->db, "BEGIN IMMEDIATE", err);
     int64_t version = mover->version;
-    int moved = 0;
 
     if (code == SB_OK)
         code = sb_database_integer(mover->db, "PRAGMA data_version", 0, &version, err);
     if (code)
         return code;
-    sqlite3_file_control(mover->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    if (version == mover->version && !moved)
+    if (version == mover->version && !sb_database_has_moved(mover->db))
         return SB_OK;
     return sb_fail(err, SB_CHANGED,
                    "%s: another program changed it meanwhile; it is whole, so run this again",

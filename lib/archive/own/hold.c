@@ -428,7 +428,6 @@ enum sb_code sb_hold_bridge(struct sb_hold *hold, const char *from, int fd, stru
 
 enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
 {
-    int moved = 0;
     enum sb_code code;
 
     sqlite3_busy_timeout(db, 0);
@@ -441,8 +440,7 @@ enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db, struct sb_e
     end_bridge(hold);
     if (code)
         return code;
-    sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    if (!moved)
+    if (!sb_database_has_moved(db))
         return SB_OK;
     sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return fail_replaced(hold, err);
