@@ -230,16 +230,10 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return SB_OK;
 }
 
-static enum sb_code drain(void *context, void *slot, struct sb_error *err)
-{
-    (void)context, (void)slot, (void)err;
-    return SB_OK;
-}
-
 enum sb_code sb_parity_encode(struct sb_parity_encoder *encoder,
                               const struct sb_parity_section *section, struct sb_error *err)
 {
-    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work};
     size_t row = (size_t)section->words * encoder->shape.piece;
 
     encoder->section = *section;

@@ -69,21 +69,6 @@ struct shards {
     size_t count, capacity;
 };
 
-static enum sb_code add_number(struct shards *shards, uint32_t number, struct sb_error *err)
-{
-    if (shards->count == shards->capacity) {
-        size_t capacity = shards->capacity ? 2 * shards->capacity : 64;
-        uint32_t *numbers = realloc(shards->numbers, capacity * sizeof(*numbers));
-
-        if (!numbers)
-            return sb_fail_memory(err);
-        shards->numbers = numbers;
-        shards->capacity = capacity;
-    }
-    shards->numbers[shards->count++] = number;
-    return SB_OK;
-}
-
 static int compare_numbers(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -94,11 +79,11 @@ static int compare_numbers(const void *a, const void *b)
 /* A shard of the archive `base`, or the parity file of one? */
 static bool is_of_shard(char *name, const char *base, uint32_t *number)
 {
-    size_t size = strlen(name), end = sizeof(SB_PROTECT_SUFFIX) - 1;
+    size_t size = sb_protect_base_size(name);
     struct sb_own own;
 
-    if (size > end && strcmp(name + size - end, SB_PROTECT_SUFFIX) == 0)
-        name[size - end] = '\0';
+    if (size)
+        name[size] = '\0';
     own = sb_own_of(name, base);
     *number = own.shard;
     return own.kind == SB_OWN_SHARD;
@@ -118,8 +103,11 @@ static enum sb_code find_numbers(const char *directory, const char *base, struct
         entry = readdir(dir);
         if (!entry)
             break;
-        if (is_of_shard(entry->d_name, base, &number))
-            code = add_number(out, number, err);
+        if (!is_of_shard(entry->d_name, base, &number))
+            continue;
+        code = sb_grow(&out->numbers, &out->capacity, out->count + 1, sizeof(*out->numbers), err);
+        if (!code)
+            out->numbers[out->count++] = number;
     }
     if (!code && errno)
         code = sb_fail_errno(err, errno, "%s", directory);

@@ -32,6 +32,9 @@ enum sb_code sb_protected_open(struct sb_protected *work, enum sb_parity_access 
 enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_access access,
                                       struct sb_error *err) SB_CHECKED;
 
+/* The length of a name without the end of a parity file's; 0: it does not end so. */
+size_t sb_protect_base_size(const char *name);
+
 /* What the parity file notes of a file: SB_PARITY_USER bytes. */
 void sb_protect_note(unsigned char *user, const struct stat *st);
 

@@ -113,12 +113,11 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_
     return code;
 }
 
-/* The length of the name of the file whose parity file this is by its name; 0: of none. */
-static size_t name_of_protected(const char *path)
+size_t sb_protect_base_size(const char *name)
 {
-    size_t size = strlen(path), end = sizeof(SB_PROTECT_SUFFIX) - 1;
+    size_t size = strlen(name), end = sizeof(SB_PROTECT_SUFFIX) - 1;
 
-    return size > end && strcmp(path + size - end, SB_PROTECT_SUFFIX) == 0 ? size - end : 0;
+    return size > end && strcmp(name + size - end, SB_PROTECT_SUFFIX) == 0 ? size - end : 0;
 }
 
 /* Also one whose file is gone; and one that was just removed. */
@@ -128,7 +127,7 @@ static enum sb_code is_parity(const struct sb_protected *work, bool *is, struct 
     struct sb_error found;
 
     *is = false;
-    if (name_of_protected(work->path) == 0)
+    if (sb_protect_base_size(work->path) == 0)
         return SB_OK;
     if (sb_buf_set(&other.name, work->path, strlen(work->path)))
         return sb_fail_memory(err);
