@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum sb_code sb_file_open(struct sb_file **out, const char *path, const char *what,
-                          struct sb_error *err)
+static enum sb_code open_file(struct sb_file **out, const char *path, int access, const char *what,
+                              struct sb_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open(path, access | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     *out = NULL;
     if (fd < 0)
@@ -23,6 +23,18 @@ enum sb_code sb_file_open(struct sb_file **out, const char *path, const char *wh
     sb_file_free(*out);
     *out = NULL;
     return sb_fail(err, SB_FORMAT, "%s: a %s must be a regular file", path, what);
+}
+
+enum sb_code sb_file_open(struct sb_file **out, const char *path, const char *what,
+                          struct sb_error *err)
+{
+    return open_file(out, path, O_RDONLY, what, err);
+}
+
+enum sb_code sb_file_open_to_write(struct sb_file **out, const char *path, const char *what,
+                                   struct sb_error *err)
+{
+    return open_file(out, path, O_RDWR, what, err);
 }
 
 enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name, struct sb_error *err)

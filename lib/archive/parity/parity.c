@@ -3,11 +3,8 @@
 #include "core/interrupt.h"
 #include "core/io.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SCAN_BYTES ((size_t)1 << 20)
 
@@ -97,23 +94,6 @@ static enum sb_code find_super(struct sb_parity *parity, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code open_file(struct sb_file **out, const char *path, enum sb_parity_access access,
-                              struct sb_error *err)
-{
-    int fd;
-
-    if (access == SB_PARITY_READ)
-        return sb_file_open(out, path, "parity file", err);
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
-    if (sb_file_take(out, fd, path, err))
-        return err->code;
-    if (S_ISREG((*out)->st.st_mode))
-        return SB_OK;
-    return sb_fail(err, SB_FORMAT, "%s: a parity file must be a regular file", path);
-}
-
 enum sb_code sb_parity_open(struct sb_parity **out, const char *path, enum sb_parity_access access,
                             struct sb_error *err)
 {
@@ -123,7 +103,9 @@ enum sb_code sb_parity_open(struct sb_parity **out, const char *path, enum sb_pa
     *out = NULL;
     if (!parity)
         return sb_fail_memory(err);
-    code = open_file(&parity->file, path, access, err);
+    code = access == SB_PARITY_READ
+               ? sb_file_open(&parity->file, path, "parity file", err)
+               : sb_file_open_to_write(&parity->file, path, "parity file", err);
     if (!code) {
         parity->size = parity->file->st.st_size;
         code = find_super(parity, err);
