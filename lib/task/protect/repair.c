@@ -11,6 +11,8 @@ struct run {
     int64_t from, to;
 };
 
+enum outcome { MENDED, LOST, OUTCOMES };
+
 /* Arrays: of the file, and of its parity file. */
 struct repair {
     struct sb_protected *work;
@@ -19,7 +21,7 @@ struct repair {
     struct sb_rewrite rewrite; /* in the last, if anything is to be written */
     bool keep_size;            /* what is missing at the end of the file cannot all be made */
     bool can[2], cannot[2];
-    struct run mended[2], lost[2];
+    struct run runs[OUTCOMES][2];
     int64_t unchecked; /* up to there it was reported */
 };
 
@@ -28,10 +30,9 @@ static const char *name_of(const struct repair *repair, bool parity)
     return parity ? repair->work->name.data : repair->work->path;
 }
 
-static void say_mended(const struct repair *repair, bool parity)
+static void say_mended(const struct repair *repair, bool parity, const struct run *run)
 {
     const struct sb_protect_options *options = repair->work->options;
-    const struct run *run = &repair->mended[parity];
 
     if (options->act == SB_PROTECT_CHECK)
         sb_report(options->notify, SB_PROBLEM, "damaged", name_of(repair, parity),
@@ -42,9 +43,8 @@ static void say_mended(const struct repair *repair, bool parity)
                   "bytes %" PRId64 " to %" PRId64 " were repaired", run->from, run->to - 1);
 }
 
-static void say_lost(const struct repair *repair, bool parity)
+static void say_lost(const struct repair *repair, bool parity, const struct run *run)
 {
-    const struct run *run = &repair->lost[parity];
     const char *advice = parity ? "if the file is right, --remove them and make them anew"
                                 : "bring them back from a copy";
 
@@ -53,35 +53,33 @@ static void say_lost(const struct repair *repair, bool parity)
               run->to - 1, advice);
 }
 
+static void say_run(const struct repair *repair, enum outcome outcome, bool parity)
+{
+    const struct run *run = &repair->runs[outcome][parity];
+
+    if (run->from == run->to)
+        return;
+    if (outcome == MENDED)
+        say_mended(repair, parity, run);
+    else
+        say_lost(repair, parity, run);
+}
+
 static void end_runs(const struct repair *repair)
 {
     for (int parity = 0; parity < 2; parity++) {
-        if (repair->mended[parity].from < repair->mended[parity].to)
-            say_mended(repair, parity);
-        if (repair->lost[parity].from < repair->lost[parity].to)
-            say_lost(repair, parity);
+        say_run(repair, MENDED, parity);
+        say_run(repair, LOST, parity);
     }
 }
 
-static void add_mended(struct repair *repair, bool parity, const struct sb_parity_part *part)
+static void add_run(struct repair *repair, enum outcome outcome, bool parity,
+                    const struct sb_parity_part *part)
 {
-    struct run *run = &repair->mended[parity];
+    struct run *run = &repair->runs[outcome][parity];
 
     if (run->to != part->offset) {
-        if (run->from < run->to)
-            say_mended(repair, parity);
-        run->from = part->offset;
-    }
-    run->to = part->offset + part->size;
-}
-
-static void add_lost(struct repair *repair, bool parity, const struct sb_parity_part *part)
-{
-    struct run *run = &repair->lost[parity];
-
-    if (run->to != part->offset) {
-        if (run->from < run->to)
-            say_lost(repair, parity);
+        say_run(repair, outcome, parity);
         run->from = part->offset;
     }
     run->to = part->offset + part->size;
@@ -119,7 +117,7 @@ static enum sb_code take_lost(void *context, const struct sb_parity_part *part,
     repair->keep_size |= is_past_end(repair, part);
     if (!repair->last)
         return SB_OK;
-    add_lost(repair, parity, part);
+    add_run(repair, LOST, parity, part);
     if (part->kind == SB_PARITY_PAGE)
         say_unchecked(repair, part);
     return SB_OK;
@@ -138,7 +136,7 @@ static enum sb_code take_mended(void *context, const struct sb_parity_part *part
     /* Zeros in between would look like bytes of the file. */
     if (repair->keep_size && is_past_end(repair, part))
         return take_lost(context, part, err);
-    add_mended(repair, parity, part);
+    add_run(repair, MENDED, parity, part);
     if (!repair->rewrite.bytes)
         return SB_OK;
     return sb_rewrite_add(&repair->rewrite, parity, part->offset, bytes, (size_t)part->size, err);
@@ -170,7 +168,7 @@ static enum sb_code begin_writing(struct repair *repair, struct sb_error *err)
         };
 
         if (!was[copy] && parity->whole[copy])
-            add_mended(repair, true, &part);
+            add_run(repair, MENDED, true, &part);
     }
     return SB_OK;
 }
@@ -202,7 +200,7 @@ static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
                   "be made",
                   (int64_t)repair->work->file->st.st_size);
     for (int parity = 0; parity < 2 && options->dry_run; parity++) {
-        if (repair->mended[parity].from < repair->mended[parity].to)
+        if (repair->runs[MENDED][parity].from < repair->runs[MENDED][parity].to)
             sb_report(options->notify, SB_NOTE, "would-repair", name_of(repair, parity),
                       "would be repaired");
     }
