@@ -148,11 +148,6 @@ enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err)
     return read_placing(archive, err);
 }
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /*
  * Uses SQLite's own descriptor: closing a second one would drop all locks that this process has on
  * the index. Verifies that the file that was found before the opening still has that name.
@@ -458,7 +453,7 @@ enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_erro
 
     if (archive->bytes)
         return SB_OK;
-    if (stat(archive->index_path, &now) == 0 && is_same_file(&now, &archive->opened))
+    if (stat(archive->index_path, &now) == 0 && sb_is_same_file(&now, &archive->opened))
         return SB_OK;
     return sb_fail(err, SB_CHANGED, "%s: replaced by another archive while it was read; run again",
                    archive->index_path);
@@ -471,7 +466,7 @@ bool sb_archive_has_moved(const struct sb_archive *archive, uint32_t generation)
     if (sb_archive_generation(archive) != generation)
         return true;
     return !archive->bytes &&
-           (stat(archive->index_path, &now) != 0 || !is_same_file(&now, &archive->opened));
+           (stat(archive->index_path, &now) != 0 || !sb_is_same_file(&now, &archive->opened));
 }
 
 static enum sb_code look_up_row(struct sb_archive *archive, bool dir, const char *path, size_t size,

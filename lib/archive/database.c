@@ -534,7 +534,7 @@ static enum sb_code open_verified(sqlite3 **out, const char *file,
      * The journal was looked for under the name that the file had when it was looked up: it may
      * have been put aside by then, with a name that its shards do not have.
      */
-    if (rc || stat(found->path, &now) || now.st_dev != st->st_dev || now.st_ino != st->st_ino)
+    if (rc || stat(found->path, &now) || !sb_is_same_file(&now, st))
         return SB_CHANGED;
     return sb_keep_open(*out, st, err);
 }

@@ -229,9 +229,15 @@ static enum sb_code fail_rename(const char *from, const char *to, struct sb_erro
     return sb_fail_errno(err, errno, "%s: cannot rename to %s", from, to);
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
+bool sb_is_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool sb_is_unchanged(const struct stat *a, const struct stat *b)
+{
+    return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 /* Two names of one file: left by a killed run, or a link that a server made twice. */
@@ -240,7 +246,7 @@ static bool is_linked(const char *from, const char *to)
     struct stat old, new;
 
     return strcmp(from, to) != 0 && lstat(from, &old) == 0 && lstat(to, &new) == 0 &&
-           is_same(&old, &new) && !S_ISDIR(old.st_mode) && old.st_nlink > 1;
+           sb_is_same_file(&old, &new) && !S_ISDIR(old.st_mode) && old.st_nlink > 1;
 }
 
 static enum sb_code finish_link(const char *from, const char *to, struct sb_error *err)
@@ -333,7 +339,7 @@ enum sb_code sb_is_named(int fd, const char *path, bool *named, struct sb_error 
     if (fstat(fd, &opened))
         return sb_fail_errno(err, errno, "%s: cannot be looked at", path);
     if (lstat(path, &found) == 0)
-        *named = is_same(&opened, &found);
+        *named = sb_is_same_file(&opened, &found);
     else if (errno != ENOENT && errno != ENOTDIR)
         return sb_fail_errno(err, errno, "%s: cannot be looked at", path);
     return SB_OK;

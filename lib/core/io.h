@@ -74,6 +74,12 @@ enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const
 /* Has it fewer blocks than bytes? Other files have no holes to look for. */
 bool sb_may_have_holes(const struct stat *st);
 
+/* Are both of one file? */
+bool sb_is_same_file(const struct stat *a, const struct stat *b);
+
+/* Have both the same size and time of modification: was nothing written in between? */
+bool sb_is_unchanged(const struct stat *a, const struct stat *b);
+
 /*
  * How many bytes of a file, from offset on, are a hole (*hole), or else data. INT64_MAX: all of
  * them, or the file system does not report holes. Call it only for files that may have holes; it

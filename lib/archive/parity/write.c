@@ -74,8 +74,7 @@ enum sb_code sb_parity_refuse_change(const struct sb_file *file, const struct st
 
     if (fstat(file->fd, &now))
         return sb_fail_errno(err, errno, "%s", file->name);
-    if (now.st_size != before->st_size || now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
-        now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)
+    if (!sb_is_unchanged(&now, before))
         return sb_fail(err, SB_CHANGED, "%s: changed while it was read", file->name);
     return SB_OK;
 }

@@ -3,6 +3,7 @@
 #include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/shards.h"
+#include "core/io.h"
 #include "core/name.h"
 #include "store/shard_spec.h"
 
@@ -51,11 +52,6 @@ static enum sb_code refuse_inside(const char *directory, const char *output, str
     return code;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* The shards of an archive; if its index cannot be read, by their names. */
 static void open_shards(const char *path, struct sb_archive **archive, struct sb_shards **shards,
                         uint32_t *count)
@@ -94,7 +90,7 @@ static enum sb_code refuse_shard(const char *archive, const struct stat *output,
 
         if (!there && i >= count)
             break;
-        if (there && is_same(&st, output))
+        if (there && sb_is_same_file(&st, output))
             code = sb_fail(err, SB_INVALID,
                            "%s: holds bytes of the input %s; choose another output", name, archive);
     }
@@ -155,7 +151,7 @@ static bool is_limits_of(const char *bag, const struct stat *output)
     struct sb_buf name = {0};
     struct stat st;
     bool same = sb_is_bag_name(bag) && sb_limits_name(bag, &name) == SB_OK &&
-                stat(name.data, &st) == 0 && is_same(&st, output);
+                stat(name.data, &st) == 0 && sb_is_same_file(&st, output);
 
     sb_buf_release(&name);
     return same;
@@ -180,7 +176,8 @@ static enum sb_code check_shards(const char *input, const char *output, const st
     for (size_t i = 0; !code && i < spec.count; i++) {
         if (stat(spec.paths[i], &st))
             code = sb_fail_errno(err, errno, "%s", spec.paths[i]);
-        else if ((target && (is_same(&st, target) || is_limits_of(spec.paths[i], target))) ||
+        else if ((target &&
+                  (sb_is_same_file(&st, target) || is_limits_of(spec.paths[i], target))) ||
                  is_shard_of(spec.paths[i], output))
             code = refuse_same(input, output, err);
     }
@@ -220,7 +217,7 @@ static enum sb_code check_input(const char *input, const char *output, const str
         return may_be_spec(input) ? check_spec(input, output, target, err)
                                   : sb_fail_errno(err, reason, "%s", input);
     }
-    if ((target && (is_same(&st, target) || (!is_stdin && is_limits_of(input, target)))) ||
+    if ((target && (sb_is_same_file(&st, target) || (!is_stdin && is_limits_of(input, target)))) ||
         (!is_stdin && is_shard_of(input, output)))
         return refuse_same(input, output, err);
     if (S_ISDIR(st.st_mode) && strcmp(output, "-") != 0)
@@ -249,7 +246,7 @@ bool sb_convert_replaces(const char *output, const char *file)
     struct stat target, st;
     bool there = stat(output, &target) == 0 && S_ISREG(target.st_mode);
 
-    return (there && stat(file, &st) == 0 && is_same(&st, &target)) ||
+    return (there && stat(file, &st) == 0 && sb_is_same_file(&st, &target)) ||
            (there && is_limits_of(file, &target)) || is_shard_of(file, output);
 }
 

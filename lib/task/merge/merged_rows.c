@@ -125,10 +125,9 @@ static enum sb_code take_stamp(const char *path, struct stamp *stamp, struct sb_
     return code;
 }
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
+static bool is_as_before(const struct stat *a, const struct stat *b)
 {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+    return sb_is_same_file(a, b) && sb_is_unchanged(a, b);
 }
 
 static enum sb_code compare_stamp(const struct input *input, struct sb_error *err)
@@ -138,7 +137,7 @@ static enum sb_code compare_stamp(const struct input *input, struct sb_error *er
 
     if (code)
         return code;
-    if (is_same_file(&now.st, &input->stamp.st) && is_same_file(&now.wal, &input->stamp.wal) &&
+    if (is_as_before(&now.st, &input->stamp.st) && is_as_before(&now.wal, &input->stamp.wal) &&
         memcmp(now.counter, input->stamp.counter, sizeof(now.counter)) == 0)
         return SB_OK;
     return sb_fail(err, SB_CHANGED, "%s: was written to meanwhile; try again", input->given->path);

@@ -2,6 +2,7 @@
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
 #include "core/file_lock.h"
+#include "core/io.h"
 #include "task/protect/impl.h"
 
 #include <dirent.h>
@@ -214,8 +215,7 @@ static enum sb_code hold(int fd, const char *index, bool whole, struct sb_error 
 
     if (lock(fd, index, whole, err))
         return err->code;
-    if (fstat(fd, &locked) || stat(index, &now) || now.st_ino != locked.st_ino ||
-        now.st_dev != locked.st_dev)
+    if (fstat(fd, &locked) || stat(index, &now) || !sb_is_same_file(&now, &locked))
         return sb_fail(err, SB_LOCKED, "%s: was replaced by another process just now; try again",
                        index);
     /* Under this lock SQLite's readers would take the journal for that of a running writer. */

@@ -113,14 +113,13 @@ static enum sb_code let_time_pass(const struct sb_protected *work, struct stat *
                    work->path);
 }
 
-/* Has the file still its name? */
-static enum sb_code refuse_replaced(const struct sb_protected *work, const struct stat *st,
-                                    struct sb_error *err)
+static enum sb_code refuse_replaced(const struct sb_protected *work, struct sb_error *err)
 {
-    struct stat now;
+    bool named;
+    enum sb_code code = sb_is_named(work->file->fd, work->path, &named, err);
 
-    if (lstat(work->path, &now) == 0 && now.st_ino == st->st_ino && now.st_dev == st->st_dev)
-        return SB_OK;
+    if (code || named)
+        return code;
     return sb_fail(err, SB_CHANGED, "%s: was replaced by another process just now; try again",
                    work->path);
 }
@@ -175,7 +174,7 @@ static enum sb_code write_parity(struct sb_protected *work, struct sb_error *err
     if (!code)
         code = let_time_pass(work, &st, err);
     if (!code)
-        code = refuse_replaced(work, &st, err);
+        code = refuse_replaced(work, err);
     if (!code) {
         sb_protect_note(user, &st);
         wanted.temporary = temporary.data;

@@ -27,7 +27,7 @@ static const struct sb_file *file_of(const struct sb_rewrite *rewrite, bool pari
 static enum sb_code keep_time(const struct sb_rewrite *rewrite, struct sb_error *err)
 {
     const struct sb_file *file = rewrite->work->file;
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, rewrite->time};
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, rewrite->st.st_mtim};
 
     if (futimens(file->fd, times))
         return sb_fail_errno(err, errno, "%s: cannot keep its time, as its owner could",
@@ -57,8 +57,7 @@ static enum sb_code refuse_change(const struct sb_rewrite *rewrite, struct sb_er
 
     if (fstat(file->fd, &now))
         return sb_fail_errno(err, errno, "%s", file->name);
-    if (now.st_size == rewrite->size && now.st_mtim.tv_sec == rewrite->time.tv_sec &&
-        now.st_mtim.tv_nsec == rewrite->time.tv_nsec)
+    if (sb_is_unchanged(&now, &rewrite->st))
         return SB_OK;
     return sb_fail(err, SB_CHANGED, "%s: changed while it was repaired, which ended there",
                    file->name);
@@ -74,8 +73,7 @@ enum sb_code sb_rewrite_forget(struct sb_protected *work, struct sb_error *err)
 enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, struct sb_protected *work, bool data,
                               struct sb_error *err)
 {
-    *rewrite = (struct sb_rewrite){.work = work, .size = work->file->st.st_size};
-    rewrite->time = work->file->st.st_mtim;
+    *rewrite = (struct sb_rewrite){.work = work, .st = work->file->st};
     rewrite->bytes = malloc(BATCH_BYTES);
     rewrite->parts = calloc(BATCH_PARTS, sizeof(*rewrite->parts));
     if (!rewrite->bytes || !rewrite->parts)
@@ -114,8 +112,8 @@ static enum sb_code write_part(struct sb_rewrite *rewrite, const struct sb_rewri
     /* Also where some of it was written before the failure. */
     if (keep_time(rewrite, code ? &second : err) && !code)
         return err->code;
-    if (!code && end > rewrite->size)
-        rewrite->size = end;
+    if (!code && end > rewrite->st.st_size)
+        rewrite->st.st_size = end;
     return code;
 }
 

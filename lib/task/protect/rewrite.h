@@ -11,9 +11,8 @@
 
 struct sb_rewrite {
     struct sb_protected *work;
-    int64_t size; /* of the file by now */
-    struct timespec time;
-    bool noted; /* in the parity file */
+    struct stat st; /* of the file by now */
+    bool noted;     /* in the parity file */
     unsigned char *bytes;
     size_t used;
     struct sb_rewrite_part *parts;

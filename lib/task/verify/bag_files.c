@@ -15,9 +15,7 @@ enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t fil
     const struct stat *was = &one->was;
     struct stat now;
 
-    if (stat(one->path, &now) == 0 && now.st_ino == was->st_ino && now.st_dev == was->st_dev &&
-        now.st_size == was->st_size && now.st_mtim.tv_sec == was->st_mtim.tv_sec &&
-        now.st_mtim.tv_nsec == was->st_mtim.tv_nsec)
+    if (stat(one->path, &now) == 0 && sb_is_same_file(&now, was) && sb_is_unchanged(&now, was))
         return SB_OK;
     return sb_fail(err, SB_CHANGED, "%s: was changed while it was verified; verify it again",
                    one->path);

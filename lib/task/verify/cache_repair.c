@@ -81,10 +81,8 @@ static bool is_as_found(const struct sb_cache_leftover *leftover, const char *pa
 {
     struct stat now;
 
-    return lstat(path, &now) == 0 && now.st_ino == leftover->st.st_ino &&
-           now.st_dev == leftover->st.st_dev && now.st_size == leftover->st.st_size &&
-           now.st_mtim.tv_sec == leftover->st.st_mtim.tv_sec &&
-           now.st_mtim.tv_nsec == leftover->st.st_mtim.tv_nsec;
+    return lstat(path, &now) == 0 && sb_is_same_file(&now, &leftover->st) &&
+           sb_is_unchanged(&now, &leftover->st);
 }
 
 static enum sb_code remove_leftover(struct sb_cache_check *check,
