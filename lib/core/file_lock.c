@@ -79,3 +79,10 @@ enum sb_code sb_fail_without_locks(struct sb_error *err, const char *path)
                    "copy the archive here",
                    path);
 }
+
+enum sb_code sb_fail_to_lock(struct sb_error *err, int error_number, const char *path)
+{
+    if (sb_locks_are_missing(error_number))
+        return sb_fail_without_locks(err, path);
+    return sb_fail_errno(err, error_number, "%s: cannot be locked", path);
+}

@@ -262,9 +262,7 @@ static enum sb_code lock_index(struct sb_hold *hold, struct sb_error *err)
     } while (sb_lock_await(&code, &hold->waited, err));
     if (code || error_number == 0)
         return code;
-    if (sb_locks_are_missing(error_number))
-        return sb_fail_without_locks(err, hold->file);
-    return sb_fail_errno(err, error_number, "%s: cannot be locked", hold->file);
+    return sb_fail_to_lock(err, error_number, hold->file);
 }
 
 /* With both locks: has the index still this name or, if there was none, is there still none? */

@@ -33,10 +33,7 @@ static enum sb_code note_and_lock(struct sb_new_index *index, struct sb_hold *ho
     if (code)
         return code;
     error_number = sb_lock_first_byte(index->fd);
-    if (sb_locks_are_missing(error_number))
-        return sb_fail_without_locks(err, index->path);
-    return error_number ? sb_fail_errno(err, error_number, "%s: cannot be locked", index->path)
-                        : SB_OK;
+    return error_number ? sb_fail_to_lock(err, error_number, index->path) : SB_OK;
 }
 
 static enum sb_code make_tables(struct sb_new_index *index, const char *journal_mode,

@@ -308,9 +308,7 @@ static enum sb_code lock(struct sb_note *note, bool was_there, struct sb_error *
         return code;
     if (!was_there)
         unlink(note->path);
-    if (sb_locks_are_missing(error_number))
-        return sb_fail_without_locks(err, note->path);
-    return sb_fail_errno(err, error_number, "%s: cannot be locked", note->path);
+    return sb_fail_to_lock(err, error_number, note->path);
 }
 
 /* SB_END: the opened file no longer has this name. */

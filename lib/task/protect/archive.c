@@ -204,9 +204,7 @@ static enum sb_code lock(int fd, const char *index, bool whole, struct sb_error 
     } while (sb_lock_await(&code, &waited, err));
     if (code || number == 0)
         return code;
-    if (sb_locks_are_missing(number))
-        return sb_fail_without_locks(err, index);
-    return sb_fail_errno(err, number, "%s: cannot be locked", index);
+    return sb_fail_to_lock(err, number, index);
 }
 
 static enum sb_code hold(int fd, const char *index, bool whole, struct sb_error *err)
