@@ -14,15 +14,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct file {
+    char *path;
+    int64_t work; /* bytes that will be read, about */
+};
+
 struct settings {
     bool update, check, repair, remove;
     unsigned per_mille; /* 0: not given */
     bool hard_links;
     bool dry_run;
     int64_t threads;
-    int64_t done, total; /* bytes */
     struct sb_protect_options wanted;
-    bool ended; /* no other file can be done either */
+    struct file *files;
+    size_t count, capacity;
+    int64_t done, total; /* bytes */
 };
 
 /* "5%", "0.5%", "12.5" */
@@ -105,27 +111,19 @@ static const char *misuse(const struct settings *settings, int count)
     return NULL;
 }
 
-static bool add_work(void *context, const char *path)
+static void add_file(void *context, const char *path)
 {
     struct settings *settings = context;
-
-    settings->total += sb_protect_work(path, &settings->wanted);
-    return true;
-}
-
-static bool protect(void *context, const char *path)
-{
-    struct settings *settings = context;
-    int64_t end = settings->done + sb_protect_work(path, &settings->wanted);
+    struct file *file;
     struct sb_error err;
-    enum sb_code code = sb_protect(path, &settings->wanted, &err);
 
-    /* Some files need not be read. */
-    settings->done = end;
-    if (code)
-        message_failure(&err);
-    settings->ended = code == SB_INTERRUPT || code == SB_NOMEM;
-    return !settings->ended;
+    output_need(
+        sb_grow(&settings->files, &settings->capacity, settings->count + 1, sizeof(*file), &err));
+    file = &settings->files[settings->count++];
+    file->path = strdup(path);
+    output_need(file->path ? SB_OK : SB_NOMEM);
+    file->work = sb_protect_work(path, &settings->wanted);
+    settings->total += file->work;
 }
 
 /* A shard whose archive is given, too, is not done twice. */
@@ -138,16 +136,40 @@ static bool comes_with_archive(char **operands, int count, const char *path)
     return false;
 }
 
-static void walk(struct settings *settings, char **operands, int count,
-                 bool (*each)(void *context, const char *path))
+static void add_files(struct settings *settings, char **operands, int count)
 {
     struct sb_error err;
 
-    for (int i = 0; i < count && !settings->ended; i++) {
+    for (int i = 0; i < count; i++) {
         if (!comes_with_archive(operands, count, operands[i]) &&
-            sb_protect_walk(operands[i], each, settings, &err) && each == protect)
+            sb_protect_walk(operands[i], add_file, settings, &err))
             message_failure(&err);
     }
+}
+
+/* False: no other file can be done either. */
+static bool protect(struct settings *settings, const struct file *file)
+{
+    int64_t end = settings->done + file->work;
+    struct sb_error err;
+    enum sb_code code = sb_protect(file->path, &settings->wanted, &err);
+
+    /* Some files need not be read. */
+    settings->done = end;
+    if (code)
+        message_failure(&err);
+    return code != SB_INTERRUPT && code != SB_NOMEM;
+}
+
+static void protect_all(struct settings *settings)
+{
+    bool more = true;
+
+    for (size_t i = 0; i < settings->count; i++) {
+        more = more && protect(settings, &settings->files[i]);
+        free(settings->files[i].path);
+    }
+    free(settings->files);
 }
 
 static int run(void *context, char **operands, int count)
@@ -169,8 +191,8 @@ static int run(void *context, char **operands, int count)
 
     if (wrong)
         return message_usage("%s", wrong);
-    walk(settings, operands, count, add_work);
-    walk(settings, operands, count, protect);
+    add_files(settings, operands, count);
+    protect_all(settings);
     message_progress_end();
     output_flush();
     return message_status();

@@ -131,28 +131,26 @@ static enum sb_code find_shards(const char *base, struct shards *out, struct sb_
     return code;
 }
 
-enum sb_code sb_protect_walk(const char *path, bool (*each)(void *context, const char *path),
+enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const char *path),
                              void *context, struct sb_error *err)
 {
     struct shards shards = {0};
     char *base = NULL, *shard;
     enum sb_code code = SB_OK;
 
-    if (!each(context, path) || !is_index(path))
+    each(context, path);
+    if (!is_index(path))
         return SB_OK;
     base = strndup(path, sb_index_base_size(path));
     code = base ? find_shards(base, &shards, err) : sb_fail_memory(err);
     for (size_t i = 0; !code && i < shards.count; i++) {
-        bool more;
-
         if (i > 0 && shards.numbers[i] == shards.numbers[i - 1])
             continue;
         shard = sb_shard_name(base, shards.numbers[i], err);
         code = shard ? SB_OK : err->code;
-        more = shard && each(context, shard);
+        if (shard)
+            each(context, shard);
         free(shard);
-        if (!more)
-            break;
     }
     free(shards.numbers);
     free(base);

@@ -62,10 +62,10 @@ enum sb_code sb_protect(const char *path, const struct sb_protect_options *optio
 
 /*
  * Calls `each` for the path, and if it has the name or the beginning of an archive's index, for the
- * shards beside it, until it returns false. They are known by their names alone, as the index may
+ * shards beside it. They are known by their names alone, as the index may
  * be damaged. A missing shard comes if its parity file is there.
  */
-enum sb_code sb_protect_walk(const char *path, bool (*each)(void *context, const char *path),
+enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const char *path),
                              void *context, struct sb_error *err) SB_CHECKED;
 
 /* Does a walk from the path `index` come to this file, as a shard? */
