@@ -10,11 +10,11 @@
 #include "ui/options.h"
 #include "ui/output.h"
 #include "ui/rows.h"
+#include "ui/shard_table.h"
 
 #include "core/number.h"
 #include "store/shard_spec.h"
 #include "store/table.h"
-#include "task/protect/protect.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -90,22 +90,7 @@ static void find_directory(struct files *files, const struct sb_table_part *part
 
 static void write_name(const struct files *files, const char *path)
 {
-    output_line(path + files->skip, strlen(path) - files->skip, files->wanted->nul);
-}
-
-/* With --rsync-list that of its parity file, too. */
-static void write_names(const struct files *files, const char *path)
-{
-    struct sb_buf parity = {0};
-    struct sb_error err;
-
-    write_name(files, path);
-    if (files->wanted->rsync_list) {
-        output_need(sb_protect_find(path, &parity, &err));
-        if (parity.size > 0)
-            write_name(files, parity.data);
-    }
-    sb_buf_release(&parity);
+    show_file(path, files->skip, files->wanted->rsync_list, files->wanted->nul);
 }
 
 static void write_file(struct files *files, const struct sb_table_part *part, uint32_t number)
@@ -115,9 +100,9 @@ static void write_file(struct files *files, const struct sb_table_part *part, ui
     (void)number;
     if (part->separate) {
         output_need(sb_limits_name(part->path, &limits));
-        write_names(files, limits.data);
+        write_name(files, limits.data);
     }
-    write_names(files, part->path);
+    write_name(files, part->path);
     sb_buf_release(&limits);
 }
 

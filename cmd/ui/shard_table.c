@@ -124,24 +124,23 @@ enum sb_code show_shards(struct sb_archive *archive, bool human, int json,
     return code;
 }
 
-static void show_name(const char *path, bool nul)
+void show_file(const char *path, size_t skip, bool parity, bool nul)
 {
-    const char *name = sb_base_name(path);
+    struct sb_buf name = {0};
+    struct sb_error err;
 
-    output_line(name, strlen(name), nul);
+    output_line(path + skip, strlen(path) - skip, nul);
+    if (!parity)
+        return;
+    output_need(sb_protect_find(path, &name, &err));
+    if (name.size > 0)
+        output_line(name.data + skip, name.size - skip, nul);
+    sb_buf_release(&name);
 }
 
-/* And of its parity file. */
-static enum sb_code show_names(const char *path, bool nul, struct sb_error *err)
+static void show_base_name(const char *path, bool parity, bool nul)
 {
-    struct sb_buf parity = {0};
-    enum sb_code code = sb_protect_find(path, &parity, err);
-
-    show_name(path, nul);
-    if (!code && parity.size > 0)
-        show_name(parity.data, nul);
-    sb_buf_release(&parity);
-    return code;
+    show_file(path, (size_t)(sb_base_name(path) - path), parity, nul);
 }
 
 enum sb_code show_shard_names(struct sb_archive *archive, bool whole, bool nul,
@@ -156,13 +155,10 @@ enum sb_code show_shard_names(struct sb_archive *archive, bool whole, bool nul,
         code = sb_archive_shard_count(archive, &count, err);
     for (uint32_t i = 0; !code && i < count; i++) {
         output_need(sb_shards_path(shards, i, &path));
-        if (whole)
-            code = show_names(path.data, nul, err);
-        else
-            show_name(path.data, nul);
+        show_base_name(path.data, whole, nul);
     }
     if (!code && whole)
-        code = show_names(sb_archive_index_path(archive), nul, err);
+        show_base_name(sb_archive_index_path(archive), true, nul);
     sb_shards_free(shards);
     sb_buf_release(&path);
     return code;

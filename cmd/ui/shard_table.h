@@ -10,6 +10,9 @@
 enum sb_code show_shards(struct sb_archive *archive, bool human, int json,
                          struct left_out *left_out, struct sb_error *err) SB_CHECKED;
 
+/* A line with the path, from its byte `skip` on; `parity`: another with that of its parity file. */
+void show_file(const char *path, size_t skip, bool parity, bool nul);
+
 /*
  * The current names of the shards in use, relative to the directory that the index is in; `whole`:
  * also that of the index after them, and that of a parity file after that of its file.
