@@ -520,6 +520,16 @@ make_protected_archive() {
     cp -p a* good/
 }
 
+# holding FILE BYTE COMMAND...: another process has locked that byte for writing.
+holding() {
+    python3 - "$@" <<'END'
+import fcntl, os, subprocess, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+fcntl.lockf(fd, fcntl.LOCK_EX, 1, int(sys.argv[2]))
+sys.exit(subprocess.run(sys.argv[3:]).returncode)
+END
+}
+
 # damage FILE OFFSET: as a disk does, which leaves the time of the file.
 damage() {
     touch -r "$1" time
@@ -591,26 +601,16 @@ shardbox protect: a-shard-00002-parity: written'
     run_ok sb protect --check a
 }
 
-# holding BYTE COMMAND...: another process has locked that byte of a for writing.
-holding() {
-    python3 - "$@" <<'END'
-import fcntl, os, subprocess, sys
-fd = os.open("a", os.O_RDWR)
-fcntl.lockf(fd, fcntl.LOCK_EX, 1, int(sys.argv[1]))
-sys.exit(subprocess.run(sys.argv[2:]).returncode)
-END
-}
-
 @test "an index is repaired when nobody has it, whatever of it is damaged" {
     make_protected_archive
     damage a 0
     # A byte of those that SQLite's readers lock, also of a WAL.
-    run_fail 2 holding 1073741900 "$SHARDBOX" protect --repair --wait=0 a
+    run_fail 2 holding a 1073741900 "$SHARDBOX" protect --repair --wait=0 a
     stderr_is 'shardbox protect: a: another process is using this archive; wait for it, or give --wait'
     run_ok sb protect --repair a
     cmp a good/a
     damage a-shard-00001 100
-    run_ok holding 1073741900 "$SHARDBOX" protect --repair a-shard-00001
+    run_ok holding a 1073741900 "$SHARDBOX" protect --repair a-shard-00001
     cmp a-shard-00001 good/a-shard-00001
 }
 
@@ -619,13 +619,8 @@ END
     for name in a-sqlite-index a-shard-00007; do
         mv a "$name"
         ln "$name" locked
-        run_fail 2 bash -c 'exec python3 - "$@" <<END
-import fcntl, os, subprocess, sys
-fd = os.open("locked", os.O_RDWR)
-fcntl.lockf(fd, fcntl.LOCK_EX, 1, 1073741825)
-sys.exit(subprocess.run(sys.argv[1:]).returncode)
-END
-' - "$SHARDBOX" protect --repair --hard-links --wait=0 "$([[ $name == *index ]] && echo a-shard-00001 || echo $name)"
+        run_fail 2 holding locked 1073741825 "$SHARDBOX" protect --repair --hard-links --wait=0 \
+            "$([[ $name == *index ]] && echo a-shard-00001 || echo $name)"
         stderr_has 'another process is'
         rm locked
         mv "$name" a
@@ -681,7 +676,7 @@ END
     damage a-shard-00001 100
     # The lock of our writers, and that of SQLite's.
     for byte in 0 1073741825; do
-        run_fail 2 holding "$byte" "$SHARDBOX" protect --repair --wait=0 a-shard-00001
+        run_fail 2 holding a "$byte" "$SHARDBOX" protect --repair --wait=0 a-shard-00001
         stderr_is 'shardbox protect: a: another process is writing this archive; wait for it, or give --wait'
     done
     printf '\331\325\005\371\040\241\143\327' >a-journal
