@@ -27,7 +27,7 @@
 /* How often an archive may be replaced while it is being opened. */
 #define REPLACED_MOST 10
 
-static bool begins_like_sqlite(const char *path)
+bool sb_begins_like_index(const char *path)
 {
     static const char magic[] = "SQLite format 3";
     char head[sizeof(magic)];
@@ -52,7 +52,7 @@ bool sb_archive_looks_like(const char *path)
 {
     struct sb_error ignored;
     char *index = sb_index_file(path, &ignored);
-    bool looks = index && begins_like_sqlite(index);
+    bool looks = index && sb_begins_like_index(index);
 
     free(index);
     return looks;
@@ -70,7 +70,7 @@ static enum sb_code explain_missing(const struct sb_archive *archive, struct sb_
         unfinished = NULL;
     if (!part || !unfinished)
         code = sb_fail_memory(err);
-    else if (begins_like_sqlite(part))
+    else if (sb_begins_like_index(part))
         sb_fail(
             err, SB_NOENT,
             "%s: no such archive, but '%s' is there: a run with --checkpoint is at work, or was "

@@ -32,6 +32,9 @@ enum sb_schema {
 /* Is path (or path-sqlite-index) an SQLite file? Its schema is not checked. */
 bool sb_archive_looks_like(const char *path);
 
+/* Does this file, also through links, begin as an index does? It is not opened with SQLite. */
+bool sb_begins_like_index(const char *path);
+
 /*
  * Opens for reading. Errors: SB_NOENT (the message says if an interrupted pack left PATH.new),
  * SB_FORMAT (not an archive, or a schema that must not be trusted), SB_LOCKED, SB_DAMAGED,

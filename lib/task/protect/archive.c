@@ -1,3 +1,4 @@
+#include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
@@ -12,8 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const char sqlite_magic[] = "SQLite format 3";
 
 #define REST_SIZE (sizeof("-shard-00000") - 1)
 
@@ -34,18 +33,6 @@ static bool is_file(const char *path)
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static bool begins_like_index(const char *path)
-{
-    char start[sizeof(sqlite_magic)];
-    int fd = is_file(path) ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
-    bool does = fd >= 0 && pread(fd, start, sizeof(start), 0) == (ssize_t)sizeof(start) &&
-                memcmp(start, sqlite_magic, sizeof(start)) == 0;
-
-    if (fd >= 0)
-        close(fd);
-    return does;
-}
-
 /* Shard 0, or its parity file. */
 static bool has_shards(const char *index)
 {
@@ -62,7 +49,7 @@ static bool has_shards(const char *index)
 
 static bool is_index(const char *path)
 {
-    return has_shards(path) || begins_like_index(path);
+    return has_shards(path) || (is_file(path) && sb_begins_like_index(path));
 }
 
 struct shards {
