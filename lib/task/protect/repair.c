@@ -353,23 +353,35 @@ static enum sb_code run(struct repair *repair, struct sb_error *err)
     return sb_rewrite_settle(work, err);
 }
 
+/* Of a file that changed: only by repairs? */
+static enum sb_code see_rewritten(struct repair *repair, struct sb_error *err)
+{
+    const struct sb_protected *work = repair->work;
+    const struct sb_parity_super *super = &work->parity->super;
+
+    if (!work->guard && sb_protect_was_only_repaired(work, &repair->rewritten, err))
+        return err->code;
+    if (work->guard && work->file->st.st_size <= super->shape.size)
+        repair->rewritten =
+            work->guard->rewritten || sb_protect_noted_repair(super) == SB_REPAIRING;
+    repair->changed = !repair->rewritten;
+    return SB_OK;
+}
+
 enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err)
 {
     enum sb_parity_access access = is_writing(work) ? SB_PARITY_WRITE : SB_PARITY_READ;
     struct repair repair = {.work = work};
-    const struct sb_parity_super *super;
     enum sb_code code;
 
     if (sb_protected_open(work, access, err) || sb_protected_open_parity(work, access, err))
         return err->code;
-    super = &work->parity->super;
-    repair.changed = !sb_protect_is_current(super, &work->file->st);
-    if (repair.changed && !work->guard)
-        return sb_protect_refuse_changed(work, true, err);
-    repair.rewritten =
-        repair.changed && work->file->st.st_size <= super->shape.size &&
-        (work->guard->rewritten || sb_protect_noted_repair(super) == SB_REPAIRING);
-    repair.changed &= !repair.rewritten;
+    repair.changed = !sb_protect_is_current(&work->parity->super, &work->file->st);
+    code = repair.changed ? see_rewritten(&repair, err) : SB_OK;
+    if (!code && repair.changed && !work->guard)
+        code = sb_protect_refuse_changed(work, true, err);
+    if (code)
+        return code;
     code = run(&repair, err);
     sb_parity_bad_free(repair.bad);
     return code;
