@@ -425,6 +425,11 @@ start_protectmend() {
 run_protectmend() {
     "$@" protect --repair at/f
 }
+# With the time that it is told to be given.
+again_protectmend() {
+    "$SHARDBOX" protect --check at/f 2>&1 | grep -q 'its repair was killed' && touch -r whole at/f
+    run_protectmend "$@"
+}
 # Whenever it ends, the file is known as the one that is protected, and can be repaired; killed right
 # after a write, with the time that it is told to be given. What a power failure leaves is laid out
 # later, with times of then.
