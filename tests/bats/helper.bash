@@ -246,3 +246,22 @@ for row, cells in zip(rows, table):
     assert got == [text(row.get(name)) for name in names], (row, cells)
 PYTHON
 }
+
+# holding FILE BYTE COMMAND...: another process has locked that byte for writing.
+holding() {
+    hold_byte LOCK_EX "$@"
+}
+
+# holding_shared FILE BYTE COMMAND...: likewise for reading.
+holding_shared() {
+    hold_byte LOCK_SH "$@"
+}
+
+hold_byte() {
+    python3 - "$@" <<'END'
+import fcntl, os, subprocess, sys
+fd = os.open(sys.argv[2], os.O_RDWR)
+fcntl.lockf(fd, getattr(fcntl, sys.argv[1]), 1, int(sys.argv[3]))
+sys.exit(subprocess.run(sys.argv[4:]).returncode)
+END
+}

@@ -16,8 +16,7 @@
 
 #define REST_SIZE (sizeof("-shard-00000") - 1)
 
-/* Bytes of the archive's name in that of a shard; 0: no shard. */
-static size_t base_of_shard(const char *path)
+size_t sb_protect_base_of_shard(const char *path)
 {
     size_t size = strlen(path);
 
@@ -47,7 +46,7 @@ static bool has_shards(const char *index)
     return has;
 }
 
-static bool is_index(const char *path)
+bool sb_protect_is_index(const char *path)
 {
     return has_shards(path) || (is_file(path) && sb_begins_like_index(path));
 }
@@ -126,7 +125,7 @@ enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const
     enum sb_code code = SB_OK;
 
     each(context, path);
-    if (!is_index(path))
+    if (!sb_protect_is_index(path))
         return SB_OK;
     base = strndup(path, sb_index_base_size(path));
     code = base ? find_shards(base, &shards, err) : sb_fail_memory(err);
@@ -146,14 +145,14 @@ enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const
 
 bool sb_protect_has_shard(const char *index, const char *path)
 {
-    size_t size = base_of_shard(path);
+    size_t size = sb_protect_base_of_shard(path);
     struct sb_buf parity = {0};
     struct sb_error ignored;
     bool has;
 
     if (size == 0 || size != sb_index_base_size(index) || strncmp(index, path, size) != 0)
         return false;
-    has = is_index(index) &&
+    has = sb_protect_is_index(index) &&
           (is_file(path) || (sb_protect_find(path, &parity, &ignored) == SB_OK && parity.size > 0));
     sb_buf_release(&parity);
     return has;
@@ -173,7 +172,8 @@ static int take_locks(int fd, bool whole)
     return number;
 }
 
-static enum sb_code lock(int fd, const char *index, bool whole, struct sb_error *err)
+static enum sb_code lock(const struct sb_protect_holds *holds, int fd, const char *index,
+                         bool whole, struct sb_error *err)
 {
     unsigned waited = 0;
     enum sb_code code;
@@ -187,16 +187,17 @@ static enum sb_code lock(int fd, const char *index, bool whole, struct sb_error 
                              index, whole ? "using" : "writing")
                    : SB_OK;
     } while (sb_lock_await(&code, &waited, err));
-    if (code || number == 0)
+    if (code || number == 0 || (holds->only_reads && sb_locks_are_missing(number)))
         return code;
     return sb_fail_to_lock(err, number, index);
 }
 
-static enum sb_code hold(int fd, const char *index, bool whole, struct sb_error *err)
+static enum sb_code hold(const struct sb_protect_holds *holds, int fd, const char *index,
+                         bool whole, struct sb_error *err)
 {
     struct stat locked, now;
 
-    if (lock(fd, index, whole, err))
+    if (lock(holds, fd, index, whole, err))
         return err->code;
     if (fstat(fd, &locked) || stat(index, &now) || !sb_is_same_file(&now, &locked))
         return sb_fail(err, SB_LOCKED, "%s: was replaced by another process just now; try again",
@@ -220,7 +221,7 @@ static enum sb_code hold_at(struct sb_protect_holds *holds, const char *index, b
     if (fd < 0)
         return sb_fail_errno(err, errno, "%s", index);
     holds->fds[holds->count++] = fd;
-    return hold(fd, index, whole, err);
+    return hold(holds, fd, index, whole, err);
 }
 
 /* A shard's index has its name without the end, now or in old archives. */
@@ -243,12 +244,25 @@ static enum sb_code hold_of_shard(struct sb_protect_holds *holds, const char *pa
     return code;
 }
 
-enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path, struct sb_error *err)
+static enum sb_code hold_all(struct sb_protect_holds *holds, const char *path, bool whole,
+                             struct sb_error *err)
 {
-    size_t base = base_of_shard(path);
+    size_t base = sb_protect_base_of_shard(path);
     enum sb_code code = base ? hold_of_shard(holds, path, base, err) : SB_OK;
 
-    return !code && is_index(path) ? hold_at(holds, path, true, err) : code;
+    return !code && sb_protect_is_index(path) ? hold_at(holds, path, whole, err) : code;
+}
+
+enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path, struct sb_error *err)
+{
+    return hold_all(holds, path, true, err);
+}
+
+enum sb_code sb_protect_hold_to_read(struct sb_protect_holds *holds, const char *path,
+                                     struct sb_error *err)
+{
+    holds->only_reads = true;
+    return hold_all(holds, path, false, err);
 }
 
 void sb_protect_release(struct sb_protect_holds *holds)
