@@ -117,6 +117,29 @@ static enum sb_code find_shards(const char *base, struct shards *out, struct sb_
     return code;
 }
 
+/* Can this be what protects a shard that is missing? A foreign file of the name is not. */
+static bool has_parity(const char *shard)
+{
+    struct sb_parity *parity = NULL;
+    struct sb_buf name = {0};
+    struct sb_error ignored;
+    bool has = sb_protect_find(shard, &name, &ignored) == SB_OK && name.size > 0 &&
+               sb_parity_open(&parity, name.data, SB_PARITY_READ, &ignored) == SB_OK &&
+               sb_protect_has_note(&parity->super);
+
+    sb_parity_free(parity);
+    sb_buf_release(&name);
+    return has;
+}
+
+/* A link leads to another archive's shard, which is protected there. */
+static bool is_to_be_protected(const char *shard)
+{
+    struct stat st;
+
+    return lstat(shard, &st) == 0 ? !S_ISLNK(st.st_mode) : has_parity(shard);
+}
+
 enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const char *path),
                              void *context, struct sb_error *err)
 {
@@ -134,7 +157,7 @@ enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const
             continue;
         shard = sb_shard_name(base, shards.numbers[i], err);
         code = shard ? SB_OK : err->code;
-        if (shard)
+        if (shard && is_to_be_protected(shard))
             each(context, shard);
         free(shard);
     }
@@ -146,16 +169,12 @@ enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const
 bool sb_protect_has_shard(const char *index, const char *path)
 {
     size_t size = sb_protect_base_of_shard(path);
-    struct sb_buf parity = {0};
-    struct sb_error ignored;
-    bool has;
+    struct stat st;
 
     if (size == 0 || size != sb_index_base_size(index) || strncmp(index, path, size) != 0)
         return false;
-    has = sb_protect_is_index(index) &&
-          (is_file(path) || (sb_protect_find(path, &parity, &ignored) == SB_OK && parity.size > 0));
-    sb_buf_release(&parity);
-    return has;
+    return sb_protect_is_index(index) &&
+           (lstat(path, &st) == 0 ? S_ISREG(st.st_mode) || S_ISLNK(st.st_mode) : has_parity(path));
 }
 
 /* Of an index itself also readers: those of a WAL, and their writers, have no other lock. */

@@ -5,6 +5,7 @@
 #define SB_TASK_PROTECT_IMPL_H
 
 #include "archive/parity/make.h"
+#include "archive/parity/note.h"
 #include "store/out/lock.h"
 #include "task/protect/protect.h"
 
@@ -36,21 +37,10 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_
 /* The length of a name without the end of a parity file's; 0: it does not end so. */
 size_t sb_protect_base_size(const char *name);
 
-/* What the parity file notes of a file: SB_PARITY_USER bytes. */
-void sb_protect_note(unsigned char *user, const struct stat *st);
-
-/* Adds to it whether a repair writes to the file. */
-void sb_protect_note_repair(unsigned char *user, bool writes);
-bool sb_protect_notes_repair(const struct sb_parity_super *super);
-bool sb_protect_has_note(const struct sb_parity_super *super);
-
-/* Is the parity file that of the file as it is, apart from damage? */
-bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st);
-
 /*
- * Of one that is not: SB_CHANGED. A repair may have been killed after it wrote and before it gave
- * the file its time again, which looks like a change by others: only the user knows, and with that
- * time it can go on. `always`: else SB_OK where no repair was under way.
+ * Of a parity file that is not current: SB_CHANGED. A repair may have been killed after it wrote
+ * and before it gave the file its time again, which looks like a change by others: only the user
+ * knows, and with that time it can go on. `always`: else SB_OK where no repair was under way.
  */
 enum sb_code sb_protect_refuse_changed(const struct sb_protected *work, bool always,
                                        struct sb_error *err) SB_CHECKED;

@@ -15,58 +15,10 @@
 #define USUAL_PER_MILLE 50
 #define INDEX_PER_MILLE 1000
 
-/*
- * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time, and 1 while a
- * repair writes, 8 bytes each; zeros.
- */
-static const unsigned char note_kind[8] = "SBPROT01";
-
-#define REPAIR_AT 32
-
 /* A change soon after another may get the same time: that of the kernel's last tick, or where
  * seconds are all that is kept, the same second, or two. */
 #define SETTLED_NS (2 * SB_SECOND)
 #define WAITS_MOST 4
-
-void sb_protect_note(unsigned char *user, const struct stat *st)
-{
-    unsigned char *at = user + sizeof(note_kind);
-
-    memset(user, 0, SB_PARITY_USER);
-    memcpy(user, note_kind, sizeof(note_kind));
-    at = sb_put_u64(at, (uint64_t)st->st_size);
-    at = sb_put_u64(at, (uint64_t)st->st_mtim.tv_sec);
-    sb_put_u64(at, (uint64_t)st->st_mtim.tv_nsec);
-}
-
-bool sb_protect_has_note(const struct sb_parity_super *super)
-{
-    return memcmp(super->user, note_kind, sizeof(note_kind)) == 0;
-}
-
-/* A copy may have lost the nanoseconds of its time. */
-static bool same_time(const unsigned char *user, const struct stat *st)
-{
-    return sb_get_u64(user + 16) == (uint64_t)st->st_mtim.tv_sec &&
-           (st->st_mtim.tv_nsec == 0 || sb_get_u64(user + 24) == (uint64_t)st->st_mtim.tv_nsec);
-}
-
-void sb_protect_note_repair(unsigned char *user, bool writes)
-{
-    sb_put_u64(user + REPAIR_AT, writes);
-}
-
-bool sb_protect_notes_repair(const struct sb_parity_super *super)
-{
-    return sb_get_u64(super->user + REPAIR_AT) != 0;
-}
-
-bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st)
-{
-    return super->valid == sb_parity_pieces(&super->shape) &&
-           sb_get_u64(super->user + 8) == (uint64_t)super->shape.size &&
-           st->st_size <= super->shape.size && same_time(super->user, st);
-}
 
 enum sb_code sb_protect_refuse_changed(const struct sb_protected *work, bool always,
                                        struct sb_error *err)

@@ -21,6 +21,7 @@
 #ifndef SB_TASK_PROTECT_PROTECT_H
 #define SB_TASK_PROTECT_PROTECT_H
 
+#include "archive/parity/note.h"
 #include "core/buf.h"
 
 #include <stdbool.h>
@@ -51,9 +52,6 @@ struct sb_protect_options {
     void *context;
 };
 
-/* Of the name of a parity file, after that of its file. */
-#define SB_PROTECT_SUFFIX "-parity"
-
 /* The name of the file's parity file. Replaces what the buffer holds. */
 enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
 
@@ -76,12 +74,14 @@ enum sb_code sb_protect(const char *path, const struct sb_protect_options *optio
 /*
  * Calls `each` for the path, and if it has the name or the beginning of an archive's index, for the
  * shards beside it. They are known by their names alone, as the index may
- * be damaged. A missing shard comes if its parity file is there.
+ * be damaged. A missing shard comes if its parity file is there. Links do not come: they lead to
+ * shards of other archives, which are protected there.
  */
 enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const char *path),
                              void *context, struct sb_error *err) SB_CHECKED;
 
-/* Does a walk from the path `index` come to this file, as a shard? */
+/* Is this file one of those that a walk from the path `index` comes to as shards, or passes over?
+ */
 bool sb_protect_has_shard(const char *index, const char *path);
 
 #endif
