@@ -181,7 +181,7 @@ static enum sb_code verify_archive(struct verify_run *run, struct sb_store *stor
     struct sb_verify_options wanted = options_of(run);
     enum sb_code code;
 
-    if (run->settings->repair.from)
+    if (verify_repair_wanted(run))
         code = verify_repair(run, sb_store_take_archive(store), &wanted, err);
     else
         code = sb_verify(sb_store_archive(store), &wanted, &run->events, &run->notify, &run->result,
@@ -346,6 +346,8 @@ static enum sb_code verify(struct verify_run *run, struct sb_error *err)
     struct sb_store *store;
     enum sb_code code;
 
+    if (verify_repair_begin(run, err))
+        return err->code;
     code = open_store_with(&store, run->path, opening, &run->notify, err);
     if (code == SB_DAMAGED)
         return verify_unopened(run, err);
@@ -386,7 +388,7 @@ const struct command verify_command = {
     .name = "verify",
     .summary = "check an archive: its index, its shards and every byte",
     .synopsis = synopsis,
-    .examples = {"shardbox verify --subset=5% --state=read.state train.barecat",
+    .examples = {"shardbox verify --repair train.barecat",
                  "shardbox verify --repair-from=/backup/train.barecat train.barecat"},
     .options = options,
     .exit_status = "0 sound, 1 defects were found, 2 error or not an archive",

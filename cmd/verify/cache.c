@@ -20,15 +20,9 @@ static const char *plural(int64_t count)
 
 enum sb_code verify_cache_refuse(const struct verify_run *run, struct sb_error *err)
 {
-    static const char *const words[] = {"repair", "min-age", NULL};
-    const char *given = options_given_of(words);
-
-    if (!given)
+    if (!run->settings->cache.min_age)
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
-                   "%s: --%s is for caches; damaged files of an archive are restored with "
-                   "--repair-from=COPY, and of a bag --repair-to=BAG keeps what is sound",
-                   run->path, given);
+    return sb_fail(err, SB_INVALID, "%s: --min-age is for caches", run->path);
 }
 
 /* Options that mean nothing for a cache. */
@@ -47,7 +41,7 @@ static enum sb_code check_options(const struct verify_run *run, struct sb_error 
     if (run->name_count > 0)
         return sb_fail(err, SB_INVALID, "%s: is a cache, which is verified as a whole", run->path);
     given = options_given_of(with_repair);
-    if (given && !run->settings->cache.repair)
+    if (given && !run->settings->repair.repair)
         return sb_fail(err, SB_INVALID, "%s: of a cache, --%s goes with --repair", run->path,
                        given);
     return SB_OK;
@@ -64,7 +58,7 @@ static enum sb_code read_options(const struct verify_run *run, unsigned threads,
         .quick = settings->quick,
         .strict = settings->strict,
         .threads = threads,
-        .repair = settings->cache.repair,
+        .repair = settings->repair.repair,
         .dry_run = settings->repair.dry_run,
         .force = settings->records.force,
         .min_age = MIN_AGE,
@@ -95,7 +89,7 @@ static void print_summary(const struct verify_run *run)
 /* What to do about the remaining defects. */
 static const char *advice(const struct verify_run *run)
 {
-    bool repairable = run->cache.repairable > 0, tried = run->settings->cache.repair;
+    bool repairable = run->cache.repairable > 0, tried = run->settings->repair.repair;
 
     if (run->result.remedies & SB_REMEDY_REPAIR)
         return repairable && !tried
@@ -153,7 +147,7 @@ static void summarize(struct verify_run *run)
     int64_t left = run->result.defects;
     bool repaired = false;
 
-    if (run->settings->cache.repair) {
+    if (run->settings->repair.repair) {
         summarize_repair(run);
         repaired = run->cache.repaired > 0 && !run->settings->repair.dry_run;
         left -= repaired ? run->cache.repaired : 0;

@@ -12,17 +12,14 @@
 struct verify_run;
 
 struct verify_cache_settings {
-    bool repair;
     const char *min_age;
 };
 
 /* For a settings struct with a struct verify_cache_settings `field`. */
 #define OPTIONS_VERIFY_CACHE(settings, field)                                                      \
     OPTION_MORE("Caches"),                                                                         \
-        OPTION_FLAG(0, "repair", settings, field.repair,                                           \
-                    "write the index anew, remove leftovers"),                                     \
         OPTION_TEXT(0, "min-age", settings, field.min_age, "TIME",                                 \
-                    "not where a file was written since (default: 10m)", OPERAND_NONE)
+                    "no --repair where a file was written since (default: 10m)", OPERAND_NONE)
 
 /* SB_INVALID: one of these options was given, and this is no cache. */
 enum sb_code verify_cache_refuse(const struct verify_run *run, struct sb_error *err) SB_CHECKED;

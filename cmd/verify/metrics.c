@@ -212,7 +212,14 @@ static void add_counts(struct metrics *metrics, const struct verify_run *run)
     add(metrics, "unchecked_files", result->unchecked,
         "Files that have no checksum to hold their bytes against.");
     add(metrics, "restored_files", run->restored.restored,
-        "Damaged files that the last run restored from another copy.");
+        "Damaged files that the last run restored, by parity files or from another copy.");
+    add(metrics, "protected_files", run->protect.files,
+        "Shards and indexes whose parity file the last run found to be of them as they are.");
+    add(metrics, "unprotected_files", run->protect.changed + run->protect.without,
+        "Shards and indexes that have no parity file, or changed since.");
+    add(metrics, "repaired_pieces", run->protect.repaired,
+        "Pieces that the last run repaired by parity files, beside the restored files.");
+    add(metrics, "lost_pieces", run->protect.lost, "Damaged pieces that parity files cannot make.");
     add(metrics, "units", progress->units, "Units of reading, of those that were to choose from.");
     add(metrics, "units_due", progress->units_due,
         "Units that the last run was to read, with those that it had no time for.");

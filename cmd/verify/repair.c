@@ -3,25 +3,63 @@
 #include "archive/archive.h"
 #include "core/name.h"
 #include "core/number.h"
+#include "task/protect/lost.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "verify/run.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *err)
 {
-    static const char *const with_it[] = {"repair-prefix", "dry-run", NULL};
-    const char *alone = options_given_of(with_it);
+    const struct verify_repair_settings *settings = &run->settings->repair;
 
-    if (run->settings->repair.from && run->settings->quick)
+    if (verify_repair_wanted(run) && run->settings->quick)
         return sb_fail(err, SB_INVALID,
-                       "--repair-from: what is damaged is found by reading it; leave out --quick");
-    if (run->settings->repair.from || !alone)
+                       "--repair%s: what is damaged is found by reading it; leave out --quick",
+                       settings->from ? "-from" : "");
+    if (settings->prefix && !settings->from)
+        return sb_fail(err, SB_INVALID, "--repair-prefix goes with --repair-from");
+    if (settings->dry_run && !verify_repair_wanted(run))
+        return sb_fail(err, SB_INVALID, "--dry-run goes with --repair and --repair-from");
+    return SB_OK;
+}
+
+bool verify_repair_wanted(const struct verify_run *run)
+{
+    return run->settings->repair.repair || run->settings->repair.from;
+}
+
+enum sb_code verify_repair_begin(struct verify_run *run, struct sb_error *err)
+{
+    const struct sb_protect_options options = {
+        .act = SB_PROTECT_REPAIR,
+        .threads = (unsigned)run->settings->threads,
+        .dry_run = run->settings->repair.dry_run,
+        .result = &run->protect,
+        .notify = &run->notify,
+    };
+    struct stat st;
+
+    if (!run->settings->repair.repair || run->settings->quick ||
+        (stat(run->path, &st) == 0 && S_ISDIR(st.st_mode)))
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "--%s goes with --repair-from", alone);
+    if (strcmp(run->path, "-") == 0)
+        return sb_fail(err, SB_INVALID, "standard input cannot be repaired; give a file");
+    return sb_protect_bring_back(run->path, &options, err);
+}
+
+void verify_repair_warn(struct verify_run *run)
+{
+    const struct sb_protect_result *found = &run->protect;
+
+    if (run->settings->repair.repair && found->files == 0 && found->changed == 0)
+        verify_run_warn(run, "unprotected",
+                        "has no parity file to be repaired by; 'shardbox protect' makes it");
 }
 
 enum sb_code verify_repair_refuse(const struct verify_run *run, bool bag, struct sb_error *err)
@@ -43,6 +81,7 @@ enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
 {
     const struct verify_repair_settings *settings = &run->settings->repair;
     const struct sb_restore_options how = {
+        .protect = settings->repair ? &run->protect : NULL,
         .copy = settings->from,
         .prefix = settings->prefix,
         .dry_run = settings->dry_run,
@@ -73,11 +112,26 @@ static const char *hint(const struct verify_run *run)
 {
     const struct sb_restore_result *restored = &run->restored;
 
-    if (restored->missing < restored->damaged || run->settings->repair.prefix)
+    if (!run->settings->repair.from || restored->missing < restored->damaged ||
+        run->settings->repair.prefix)
         return "";
     if (holds_copy(run->settings->repair.from, run->path))
         return "; there is an archive of this name in it: --repair-from takes that";
     return "; --repair-prefix=DIR names the directory of it that has the files, if there is one";
+}
+
+/* NULL: no memory. */
+static char *name_source(const struct verify_repair_settings *settings)
+{
+    const char *parity = settings->repair ? "by parity files" : "";
+    const char *both = settings->repair && settings->from ? " or " : "", *copy = settings->from;
+    char *text;
+
+    if (copy && strcmp(copy, "-") == 0)
+        copy = "standard input";
+    if (asprintf(&text, "%s%s%s%s", parity, both, copy ? "from " : "", copy ? copy : "") < 0)
+        return NULL;
+    return text;
 }
 
 static void say_restored(struct verify_run *run)
@@ -85,23 +139,27 @@ static void say_restored(struct verify_run *run)
     const struct verify_repair_settings *settings = &run->settings->repair;
     const struct sb_restore_result *restored = &run->restored;
     const char *plural = restored->damaged == 1 ? "" : "s";
-    const char *copy = strcmp(settings->from, "-") == 0 ? "standard input" : settings->from;
-    char size[SB_HUMAN_SIZE];
+    char size[SB_HUMAN_SIZE], *from = name_source(settings);
 
+    if (!from) {
+        message_error("out of memory");
+        return;
+    }
     sb_format_human(restored->bytes, size);
     if (settings->dry_run)
         verify_run_warn(run, "restorable",
                         "%" PRId64 " of %" PRId64
-                        " damaged file%s (%s) can be restored from %s%s; nothing was written "
+                        " damaged file%s (%s) can be restored %s%s; nothing was written "
                         "(--dry-run)",
-                        restored->restored, restored->damaged, plural, size, copy, hint(run));
+                        restored->restored, restored->damaged, plural, size, from, hint(run));
     else if (restored->left == 0)
-        verify_run_alert(run, "restored", "%" PRId64 " damaged file%s (%s) restored from %s",
-                         restored->restored, plural, size, copy);
+        verify_run_alert(run, "restored", "%" PRId64 " damaged file%s (%s) restored %s",
+                         restored->restored, plural, size, from);
     else
         verify_run_warn(run, "restored",
-                        "%" PRId64 " of %" PRId64 " damaged file%s (%s) restored from %s%s",
-                        restored->restored, restored->damaged, plural, size, copy, hint(run));
+                        "%" PRId64 " of %" PRId64 " damaged file%s (%s) restored %s%s",
+                        restored->restored, restored->damaged, plural, size, from, hint(run));
+    free(from);
 }
 
 void verify_repair_summarize(struct verify_run *run, const char *advice)

@@ -1,10 +1,11 @@
 /*
- * verify --repair-from: its options, and what is said of files that were restored.
+ * verify --repair and --repair-from: their options, and what is said of files that were restored.
  */
 #ifndef SB_CMD_VERIFY_REPAIR_H
 #define SB_CMD_VERIFY_REPAIR_H
 
 #include "core/error.h"
+#include "task/protect/protect.h"
 #include "task/restore/restore.h"
 #include "ui/shared_options.h"
 
@@ -13,6 +14,7 @@
 struct verify_run;
 
 struct verify_repair_settings {
+    bool repair; /* by parity files; of a cache, its index */
     const char *from;
     const char *prefix;
     bool dry_run;
@@ -21,16 +23,31 @@ struct verify_repair_settings {
 /* For a settings struct with a struct verify_repair_settings `field`. */
 #define OPTIONS_VERIFY_REPAIR(settings, field)                                                     \
     OPTION_GROUP("Repair"),                                                                        \
+        OPTION_FLAG(0, "repair", settings, field.repair,                                           \
+                    "repair files by their parity files, the index of a cache"),                   \
         OPTION_TEXT(0, "repair-from", settings, field.from, "COPY",                                \
                     "restore files from an archive, directory, tar or zip", OPERAND_FILE),         \
         OPTION_TEXT(0, "repair-prefix", settings, field.prefix, "DIR",                             \
-                    "with it: the directory of COPY that has the files", OPERAND_ANY),             \
+                    "with that: the directory of COPY that has the files", OPERAND_ANY),           \
         OPTION_DRY_RUN(settings, field.dry_run), OPTION_WAIT
 
 /* SB_INVALID for options that do not go together. */
 enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *err) SB_CHECKED;
 
-/* SB_INVALID if a repair was requested, but the input is not an archive. bag: it is a bag. */
+/*
+ * Before the container is opened: with --repair, repairs what keeps it from being opened, or any
+ * file that is not an archive, by parity files.
+ */
+enum sb_code verify_repair_begin(struct verify_run *run, struct sb_error *err) SB_CHECKED;
+
+/* Is damage of an archive to be repaired, in any way? */
+bool verify_repair_wanted(const struct verify_run *run);
+
+/* Warns, at the end, if nothing could have been repaired since nothing is protected. */
+void verify_repair_warn(struct verify_run *run);
+
+/* SB_INVALID if a repair from a copy was requested, but the input is not an archive. bag: it is a
+ * bag. */
 enum sb_code verify_repair_refuse(const struct verify_run *run, bool bag,
                                   struct sb_error *err) SB_CHECKED;
 

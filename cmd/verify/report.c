@@ -147,6 +147,14 @@ static void add_restored(struct json *line, const struct sb_restore_result *rest
     json_number(line, "restored_bytes", restored->bytes);
 }
 
+static void add_protected(struct json *line, const struct sb_protect_result *found)
+{
+    json_number(line, "protected_files", found->files);
+    json_number(line, "unprotected_files", found->changed + found->without);
+    json_number(line, "repaired_pieces", found->repaired);
+    json_number(line, "lost_pieces", found->lost);
+}
+
 static void write_summary(struct report_file *report, const struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
@@ -154,8 +162,10 @@ static void write_summary(struct report_file *report, const struct verify_run *r
 
     json_begin(line);
     add_outcome(line, run);
-    if (run->settings->repair.from)
+    if (verify_repair_wanted(run))
         add_restored(line, &run->restored);
+    if (run->settings->repair.repair)
+        add_protected(line, &run->protect);
     json_number(line, "bytes_read", result->bytes_read);
     json_number(line, "unchecked", result->unchecked);
     if (run->settings->choice.state && result->progress.oldest >= 0)

@@ -33,6 +33,7 @@ struct verify_run {
     struct sb_verify_bag_result bag;     /* of a bag */
     struct sb_verify_cache_result cache; /* of a cache, or the sum of several */
     struct sb_restore_result restored;   /* with --repair-from; result is of before */
+    struct sb_protect_result protect;    /* with --repair */
     const char *unproved;                /* what soundness does not prove here; NULL: nothing */
     int64_t errors[VERIFY_KINDS];        /* defects of each kind */
     int64_t problems;                    /* without defects */

@@ -182,7 +182,8 @@ void verify_summarize_archive(struct verify_run *run)
         summarize_sound(run);
         return;
     }
-    if (settings->repair.from) {
+    verify_repair_warn(run);
+    if (verify_repair_wanted(run)) {
         verify_repair_summarize(run, advice(result->remedies));
         return;
     }
@@ -201,6 +202,7 @@ void verify_summarize_container(struct verify_run *run)
     const struct sb_verify_result *result = &run->result;
     bool quick = run->settings->quick;
 
+    verify_repair_warn(run);
     if (result->defects > 0)
         message_problem("%s: %" PRId64 " %s%s%s%s; %s", run->name, result->defects,
                         result->defects == 1 ? "defect" : "defects", verify_run_named(run),

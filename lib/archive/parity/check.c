@@ -29,20 +29,51 @@ static enum sb_code check_read(struct check *check, uint32_t number, uint32_t co
     return code;
 }
 
+static enum sb_code is_chosen(const struct check *check, uint32_t number, bool *chosen,
+                              struct sb_error *err)
+{
+    const struct sb_parity_check_options *options = check->options;
+    const struct sb_parity_section *section = &check->reader.section;
+    struct sb_parity_part part;
+
+    *chosen = sb_parity_reader_knows(&check->reader, number);
+    if (!*chosen || !options->chooses || number >= section->pieces)
+        return SB_OK;
+    sb_parity_part(check->reader.parity, section, number, &part);
+    return options->chooses(options->chooser, part.offset, part.offset + part.size, chosen, err);
+}
+
+/* How many pieces from this one on are, up to `to`. */
+static enum sb_code count_chosen(const struct check *check, uint32_t number, uint32_t to,
+                                 uint32_t *count, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    bool chosen = true;
+
+    for (*count = 0; !code && chosen && number + *count < to; *count += chosen)
+        code = is_chosen(check, number + *count, &chosen, err);
+    return code;
+}
+
 /* Pieces from `from` up to, not including, `to`. */
 static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to,
                                  struct sb_error *err)
 {
-    uint32_t read;
+    uint32_t most = (uint32_t)(SB_PARITY_READ_BYTES / check->reader.parity->super.shape.piece);
 
-    for (uint32_t number = from; number < to; number += read) {
-        if (!sb_parity_reader_knows(&check->reader, number)) {
-            read = 1;
+    for (uint32_t number = from; number < to;) {
+        uint32_t count, end = to - number > most ? number + most : to;
+
+        if (count_chosen(check, number, end, &count, err))
+            return err->code;
+        if (count == 0) {
+            number++;
             continue;
         }
-        if (sb_parity_reader_read(&check->reader, number, to - number, &read, err) ||
-            check_read(check, number, read, err))
+        if (sb_parity_reader_read(&check->reader, number, count, &count, err) ||
+            check_read(check, number, count, err))
             return err->code;
+        number += count;
     }
     return SB_OK;
 }

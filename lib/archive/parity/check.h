@@ -9,6 +9,11 @@
 struct sb_parity_check_options {
     int64_t from, to; /* bytes of the protected file that are checked; to 0: up to its end */
     bool parity;      /* pieces of parity, too: of the sections with these bytes, as for all else */
+    /* Optional: is this piece of data checked, bytes `from` up to `to` of its file? Called in their
+     * order, perhaps twice for one. */
+    enum sb_code (*chooses)(void *chooser, int64_t from, int64_t to, bool *chosen,
+                            struct sb_error *err);
+    void *chooser;
     void (*progress)(void *context, int64_t bytes); /* so many more were read; may be NULL */
     void *context;
 };

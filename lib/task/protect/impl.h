@@ -17,7 +17,8 @@ struct sb_protect_holds {
 struct sb_protected {
     const char *path;
     const struct sb_protect_options *options;
-    struct sb_buf name; /* of the parity file */
+    const struct sb_protect_guard *guard; /* NULL: all bytes */
+    struct sb_buf name;                   /* of the parity file */
     struct sb_file *file;
     struct sb_parity *parity;
     struct sb_out_lock lock;
@@ -38,10 +39,25 @@ size_t sb_protect_base_size(const char *name);
 /* What the parity file notes of a file: SB_PARITY_USER bytes. */
 void sb_protect_note(unsigned char *user, const struct stat *st);
 
-/* Adds to it whether a repair writes to the file. */
-void sb_protect_note_repair(unsigned char *user, bool writes);
-bool sb_protect_notes_repair(const struct sb_parity_super *super);
+/* Adds that the file was lost, and made again as it was then: until it is protected anew, others
+ * may be newer than it. */
+void sb_protect_note_old(unsigned char *user);
+bool sb_protect_noted_old(const struct sb_parity_super *super);
+
+/* What a run that was killed was doing to the file. */
+enum sb_protect_repairing {
+    SB_REPAIRING_NOTHING,
+    SB_REPAIRING,         /* what the parity file protects */
+    SB_REPAIRING_CHANGED, /* a file that had changed since, by what an index says of it */
+};
+
+/* Adds that to it. */
+void sb_protect_note_repair(unsigned char *user, enum sb_protect_repairing repairing);
+enum sb_protect_repairing sb_protect_noted_repair(const struct sb_parity_super *super);
 bool sb_protect_has_note(const struct sb_parity_super *super);
+
+/* The time of the file that is noted. */
+struct timespec sb_protect_noted_time(const struct sb_parity_super *super);
 
 /* Is the parity file that of the file as it is, apart from damage? */
 bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st);

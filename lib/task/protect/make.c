@@ -15,12 +15,14 @@
 #define USUAL_PER_MILLE 50
 
 /*
- * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time, and 1 while a
- * repair writes, 8 bytes each; zeros.
+ * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time, and while a repair
+ * writes 1, or 2 if the file had changed before it; 1 if the file was lost and made again from
+ * here; 8 bytes each; zeros.
  */
 static const unsigned char note_kind[8] = "SBPROT01";
 
 #define REPAIR_AT 32
+#define OLD_AT    40
 
 /* A change soon after another may get the same time: that of the kernel's last tick, or where
  * seconds are all that is kept, the same second, or two. */
@@ -50,14 +52,32 @@ static bool same_time(const unsigned char *user, const struct stat *st)
            (st->st_mtim.tv_nsec == 0 || sb_get_u64(user + 24) == (uint64_t)st->st_mtim.tv_nsec);
 }
 
-void sb_protect_note_repair(unsigned char *user, bool writes)
+void sb_protect_note_old(unsigned char *user)
 {
-    sb_put_u64(user + REPAIR_AT, writes);
+    sb_put_u64(user + OLD_AT, 1);
 }
 
-bool sb_protect_notes_repair(const struct sb_parity_super *super)
+bool sb_protect_noted_old(const struct sb_parity_super *super)
 {
-    return sb_get_u64(super->user + REPAIR_AT) != 0;
+    return sb_get_u64(super->user + OLD_AT) != 0;
+}
+
+void sb_protect_note_repair(unsigned char *user, enum sb_protect_repairing repairing)
+{
+    sb_put_u64(user + REPAIR_AT, repairing);
+}
+
+enum sb_protect_repairing sb_protect_noted_repair(const struct sb_parity_super *super)
+{
+    uint64_t noted = sb_get_u64(super->user + REPAIR_AT);
+
+    return noted <= SB_REPAIRING_CHANGED ? (enum sb_protect_repairing)noted : SB_REPAIRING_NOTHING;
+}
+
+struct timespec sb_protect_noted_time(const struct sb_parity_super *super)
+{
+    return (struct timespec){.tv_sec = (time_t)sb_get_u64(super->user + 16),
+                             .tv_nsec = (long)sb_get_u64(super->user + 24)};
 }
 
 bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st)
@@ -70,14 +90,14 @@ bool sb_protect_is_current(const struct sb_parity_super *super, const struct sta
 enum sb_code sb_protect_refuse_changed(const struct sb_protected *work, bool always,
                                        struct sb_error *err)
 {
-    const unsigned char *user = work->parity->super.user;
+    struct timespec noted = sb_protect_noted_time(&work->parity->super);
 
-    if (sb_protect_notes_repair(&work->parity->super))
+    if (sb_protect_noted_repair(&work->parity->super) == SB_REPAIRING)
         return sb_fail(err, SB_CHANGED,
                        "%s: its repair was killed, or it changed after that; if nobody else wrote "
-                       "to it, give it its time with 'touch -d @%" PRId64 ".%09" PRIu64
+                       "to it, give it its time with 'touch -d @%" PRId64 ".%09ld"
                        " FILE' and repair it again; else --remove its parity file",
-                       work->path, (int64_t)sb_get_u64(user + 16), sb_get_u64(user + 24));
+                       work->path, (int64_t)noted.tv_sec, noted.tv_nsec);
     if (!always)
         return SB_OK;
     return sb_fail(err, SB_CHANGED,

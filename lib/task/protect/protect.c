@@ -202,15 +202,16 @@ static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
         return sb_protect_fail_missing(work, errno, err);
     }
     code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data, err);
-    if (code || options->act != SB_PROTECT_REPAIR)
+    if (code || options->act != SB_PROTECT_REPAIR || work->guard)
         return code;
     return sb_protect_hold(&work->holds, work->path, err);
 }
 
-enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
-                        struct sb_error *err)
+enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
+                                const struct sb_protect_guard *guard, struct sb_error *err)
 {
-    struct sb_protected work = {.path = path, .options = options, .lock = {.fd = -1}};
+    struct sb_protected work = {
+        .path = path, .options = options, .guard = guard, .lock = {.fd = -1}};
     bool parity;
     enum sb_code code = is_parity(&work, &parity, err);
 
@@ -230,4 +231,10 @@ enum sb_code sb_protect(const char *path, const struct sb_protect_options *optio
     sb_out_lock_drop(&work.lock);
     sb_buf_release(&work.name);
     return code;
+}
+
+enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
+                        struct sb_error *err)
+{
+    return sb_protect_guarded(path, options, NULL, err);
 }

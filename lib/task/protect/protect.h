@@ -24,6 +24,16 @@ enum sb_protect_act {
     SB_PROTECT_REMOVE, /* the parity file; the file may be missing */
 };
 
+/* What was found, added up. Pieces are parts of a file, or of its parity file. */
+struct sb_protect_result {
+    int64_t files;    /* that have a parity file which belongs to them as they are */
+    int64_t changed;  /* that changed since it was made */
+    int64_t without;  /* that have none, or none that can be used */
+    int64_t repaired; /* pieces; in a dry run and a check: could be */
+    int64_t lost;     /* pieces beyond repair */
+    int64_t killed;   /* files whose repair was killed: it is to be finished */
+};
+
 struct sb_protect_options {
     enum sb_protect_act act;
     unsigned per_mille; /* parity per thousand bytes; 0: as the parity file has, or 50 */
@@ -31,11 +41,21 @@ struct sb_protect_options {
     bool hard_links; /* repair files that have several names */
     bool one;        /* SB_INVALID for a parity file; else it is passed over */
     bool dry_run;    /* report changes by kinds that begin with "would-", and make none */
+    struct sb_protect_result *result; /* of checks and repairs; may be NULL */
 
     /* "damaged", "lost" (beyond repair), "unchecked", "cut": SB_PROBLEM, with byte ranges. Others
      * are notes. */
     const struct sb_notify *notify;
     void (*progress)(void *context, int64_t bytes); /* so many more were read; may be NULL */
+    void *context;
+};
+
+/* Which bytes of a file a repair may write. */
+struct sb_protect_guard {
+    /* The next of them from `from` on, up to `to`, as *begin to *end; both are `to` after the last.
+     * In the order of the file, several times over. */
+    enum sb_code (*next)(void *context, int64_t from, int64_t to, int64_t *begin, int64_t *end,
+                         struct sb_error *err);
     void *context;
 };
 
@@ -59,6 +79,19 @@ int64_t sb_protect_work(const char *path, const struct sb_protect_options *optio
  */
 enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
                         struct sb_error *err) SB_CHECKED;
+
+/*
+ * SB_PROTECT_REPAIR of a file whose other bytes are known by something better, as by the checksums
+ * of an index: only pieces with bytes that may be written are checked, and one is mended only where
+ * it agrees with the bytes that must stay. If that file changed, its parity file alone is repaired,
+ * by what they still have in common. The caller keeps writers away.
+ *
+ * A repair that was killed goes on here: then all pieces are checked, and if all are right, the
+ * file gets the time that is noted.
+ */
+enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
+                                const struct sb_protect_guard *guard,
+                                struct sb_error *err) SB_CHECKED;
 
 /*
  * Calls `each` for the path, and if it has the name or the beginning of an archive's index, for the

@@ -19,9 +19,13 @@ struct repair {
     struct sb_parity_bad *bad;
     bool last;                 /* of two passes: the first finds out what can be made */
     struct sb_rewrite rewrite; /* in the last, if anything is to be written */
+    bool changed;              /* the file, since its parity file was made */
+    bool killed;               /* a repair was, and only that changed the file, or so it seems */
+    bool contradicted;         /* by bytes that must stay */
     bool keep_size;            /* what is missing at the end of the file cannot all be made */
     bool can[2], cannot[2];
     struct run runs[OUTCOMES][2];
+    int64_t pieces[OUTCOMES];
     int64_t unchecked; /* up to there it was reported */
 };
 
@@ -83,6 +87,7 @@ static void add_run(struct repair *repair, enum outcome outcome, bool parity,
         run->from = part->offset;
     }
     run->to = part->offset + part->size;
+    repair->pieces[outcome] += part->count;
 }
 
 /* The second copy of a page comes, too. */
@@ -113,6 +118,8 @@ static enum sb_code take_lost(void *context, const struct sb_parity_part *part,
     bool parity = part->kind != SB_PARITY_DATA;
 
     (void)err;
+    if (repair->changed && (part->kind == SB_PARITY_DATA || part->kind == SB_PARITY_CHECK))
+        return SB_OK;
     repair->cannot[parity] = true;
     repair->keep_size |= is_past_end(repair, part);
     if (!repair->last)
@@ -123,12 +130,70 @@ static enum sb_code take_lost(void *context, const struct sb_parity_part *part,
     return SB_OK;
 }
 
+/* Bytes from `from` up to `to` of a piece that was made. */
+static enum sb_code is_as_made(const struct repair *repair, const struct sb_parity_part *part,
+                               const unsigned char *made, int64_t from, int64_t to, bool *as_made,
+                               struct sb_error *err)
+{
+    unsigned char there[SB_PARITY_PIECE_MOST];
+    size_t size = (size_t)(to - from), got;
+
+    if (size == 0)
+        return SB_OK;
+    if (sb_file_read(repair->work->file, there, size, from, &got, err))
+        return err->code;
+    *as_made = *as_made && got == size && memcmp(there, made + (from - part->offset), size) == 0;
+    return SB_OK;
+}
+
+/* Bytes that must stay prove that a piece which was made is not an old one. */
+static enum sb_code is_allowed(const struct repair *repair, const struct sb_parity_part *part,
+                               const void *made, bool *allowed, struct sb_error *err)
+{
+    const struct sb_protect_guard *guard = repair->work->guard;
+    int64_t at = part->offset, to = at + part->size, begin, end;
+    enum sb_code code = SB_OK;
+
+    *allowed = true;
+    for (; !code && guard && at < to; at = end) {
+        code = guard->next(guard->context, at, to, &begin, &end, err);
+        if (!code)
+            code = is_as_made(repair, part, made, at, begin, allowed, err);
+    }
+    return code;
+}
+
+static enum sb_code write_data(struct repair *repair, const struct sb_parity_part *part,
+                               const unsigned char *made, struct sb_error *err)
+{
+    const struct sb_protect_guard *guard = repair->work->guard;
+    int64_t at = part->offset, to = at + part->size, begin = at, end = to;
+    enum sb_code code = SB_OK;
+
+    for (; !code && at < to; at = end) {
+        if (guard)
+            code = guard->next(guard->context, at, to, &begin, &end, err);
+        if (!code && begin < end)
+            code = sb_rewrite_add(&repair->rewrite, false, begin, made + (begin - part->offset),
+                                  (size_t)(end - begin), err);
+    }
+    return code;
+}
+
 static enum sb_code take_mended(void *context, const struct sb_parity_part *part, const void *bytes,
                                 struct sb_error *err)
 {
     struct repair *repair = context;
-    bool parity = part->kind != SB_PARITY_DATA;
+    bool parity = part->kind != SB_PARITY_DATA, allowed = parity;
 
+    if (!parity && repair->changed)
+        return SB_OK;
+    if (!parity && is_allowed(repair, part, bytes, &allowed, err))
+        return err->code;
+    if (!allowed) {
+        repair->contradicted = true;
+        return SB_OK;
+    }
     if (!repair->last) {
         repair->can[parity] = true;
         return SB_OK;
@@ -139,7 +204,9 @@ static enum sb_code take_mended(void *context, const struct sb_parity_part *part
     add_run(repair, MENDED, parity, part);
     if (!repair->rewrite.bytes)
         return SB_OK;
-    return sb_rewrite_add(&repair->rewrite, parity, part->offset, bytes, (size_t)part->size, err);
+    if (!parity)
+        return write_data(repair, part, bytes, err);
+    return sb_rewrite_add(&repair->rewrite, true, part->offset, bytes, (size_t)part->size, err);
 }
 
 static enum sb_code run_pass(struct repair *repair, struct sb_error *err)
@@ -207,11 +274,28 @@ static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
     return SB_OK;
 }
 
+/* Other bytes are known by something better than a parity file. */
+static enum sb_code has_free_bytes(void *chooser, int64_t from, int64_t to, bool *chosen,
+                                   struct sb_error *err)
+{
+    const struct repair *repair = chooser;
+    const struct sb_protect_guard *guard = repair->work->guard;
+    int64_t begin = to, end;
+
+    if (!repair->changed && guard->next(guard->context, from, to, &begin, &end, err))
+        return err->code;
+    *chosen = begin < to;
+    return SB_OK;
+}
+
 static enum sb_code examine(struct repair *repair, struct sb_error *err)
 {
     struct sb_protected *work = repair->work;
+    bool chooses = work->guard && !repair->killed;
     const struct sb_parity_check_options wanted = {
         .parity = true,
+        .chooses = chooses ? has_free_bytes : NULL,
+        .chooser = repair,
         .progress = work->options->progress,
         .context = work->options->context,
     };
@@ -223,23 +307,60 @@ static enum sb_code examine(struct repair *repair, struct sb_error *err)
         return code;
     if (repair->can[0] || repair->can[1] || repair->cannot[0] || repair->cannot[1])
         return write_what_can(repair, err);
-    sb_report(work->options->notify, SB_NOTE, "sound", work->path, "is sound, and its parity file");
-    if (!is_writing(work) || !sb_protect_notes_repair(&work->parity->super))
+    if (!repair->changed && !repair->contradicted)
+        sb_report(work->options->notify, SB_NOTE, "sound", work->path,
+                  "is sound, and its parity file");
+    return SB_OK;
+}
+
+static void count(const struct repair *repair)
+{
+    struct sb_protect_result *result = repair->work->options->result;
+
+    if (!result)
+        return;
+    result->files += !repair->changed;
+    result->changed += repair->changed;
+    result->killed += sb_protect_noted_repair(&repair->work->parity->super) == SB_REPAIRING;
+    result->repaired += repair->pieces[MENDED];
+    result->lost += repair->pieces[LOST];
+}
+
+static enum sb_code run(struct repair *repair, struct sb_error *err)
+{
+    struct sb_protected *work = repair->work;
+    enum sb_code code = examine(repair, err);
+
+    if (code)
+        return code;
+    count(repair);
+    if (repair->contradicted)
+        sb_report(work->options->notify, SB_WARNING, "changed", work->path,
+                  "has files that match their checksums, but not its parity file, which is older "
+                  "than it; 'shardbox protect --remove' and 'protect' make another");
+    if (!is_writing(work) || repair->changed || repair->contradicted || repair->cannot[0] ||
+        sb_protect_noted_repair(&work->parity->super) != SB_REPAIRING)
         return SB_OK;
-    return sb_rewrite_forget(work, err);
+    return sb_rewrite_settle(work, err);
 }
 
 enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err)
 {
     enum sb_parity_access access = is_writing(work) ? SB_PARITY_WRITE : SB_PARITY_READ;
     struct repair repair = {.work = work};
+    const struct sb_parity_super *super;
     enum sb_code code;
 
     if (sb_protected_open(work, access, err) || sb_protected_open_parity(work, access, err))
         return err->code;
-    if (!sb_protect_is_current(&work->parity->super, &work->file->st))
+    super = &work->parity->super;
+    repair.changed = !sb_protect_is_current(super, &work->file->st);
+    if (repair.changed && !work->guard)
         return sb_protect_refuse_changed(work, true, err);
-    code = examine(&repair, err);
+    repair.killed = repair.changed && sb_protect_noted_repair(super) == SB_REPAIRING &&
+                    work->file->st.st_size <= super->shape.size;
+    repair.changed &= !repair.killed;
+    code = run(&repair, err);
     sb_parity_bad_free(repair.bad);
     return code;
 }

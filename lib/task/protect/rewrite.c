@@ -35,18 +35,30 @@ static enum sb_code keep_time(const struct sb_rewrite *rewrite, struct sb_error 
     return SB_OK;
 }
 
-static enum sb_code note_repair(struct sb_rewrite *rewrite, bool writes, struct sb_error *err)
+static enum sb_code note_repair(struct sb_rewrite *rewrite, enum sb_protect_repairing repairing,
+                                struct sb_error *err)
 {
     struct sb_parity *parity = rewrite->work->parity;
     unsigned char user[SB_PARITY_USER];
 
     memcpy(user, parity->super.user, sizeof(user));
-    sb_protect_note_repair(user, writes);
+    sb_protect_note_repair(user, repairing);
     rewrite->noted = true;
     if (sb_parity_mark(parity, parity->super.valid, user, err))
         return err->code;
-    rewrite->noted = writes;
+    rewrite->noted = repairing != SB_REPAIRING_NOTHING;
     return SB_OK;
+}
+
+/* A run that was killed noted what it did to the file as it is protected: that goes on. */
+static enum sb_protect_repairing what_is_repaired(const struct sb_protected *work)
+{
+    const struct sb_parity_super *super = &work->parity->super;
+
+    if (sb_protect_is_current(super, &work->file->st) ||
+        sb_protect_noted_repair(super) == SB_REPAIRING)
+        return SB_REPAIRING;
+    return SB_REPAIRING_CHANGED;
 }
 
 /* Setting the time would hide from later runs that another process wrote. */
@@ -63,11 +75,25 @@ static enum sb_code refuse_change(const struct sb_rewrite *rewrite, struct sb_er
                    file->name);
 }
 
-enum sb_code sb_rewrite_forget(struct sb_protected *work, struct sb_error *err)
+enum sb_code sb_rewrite_settle(struct sb_protected *work, struct sb_error *err)
 {
-    struct sb_rewrite rewrite = {.work = work};
+    struct sb_rewrite rewrite = {.work = work, .st = work->file->st};
 
-    return note_repair(&rewrite, false, err);
+    /* It may have grown to what it was. */
+    rewrite.st.st_size = work->parity->super.shape.size;
+    if (refuse_change(&rewrite, err))
+        return err->code;
+    rewrite.st.st_mtim = sb_protect_noted_time(&work->parity->super);
+    return keep_time(&rewrite, err) ? err->code : note_repair(&rewrite, SB_REPAIRING_NOTHING, err);
+}
+
+/* Where a run was killed it has not, until all of it is known to be as it is protected. */
+static bool has_its_time(const struct sb_rewrite *rewrite)
+{
+    const struct sb_protected *work = rewrite->work;
+
+    return sb_protect_noted_repair(&work->parity->super) != SB_REPAIRING ||
+           sb_protect_is_current(&work->parity->super, &rewrite->st);
 }
 
 enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, struct sb_protected *work, bool data,
@@ -80,7 +106,7 @@ enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, struct sb_protected *w
         return sb_fail_memory(err);
     if (!data)
         return SB_OK;
-    return keep_time(rewrite, err) ? err->code : note_repair(rewrite, true, err);
+    return keep_time(rewrite, err) ? err->code : note_repair(rewrite, what_is_repaired(work), err);
 }
 
 void sb_rewrite_release(struct sb_rewrite *rewrite)
@@ -88,8 +114,8 @@ void sb_rewrite_release(struct sb_rewrite *rewrite)
     struct sb_error ignored;
 
     /* Ended early, but with the file's time: it can be repaired again. */
-    if (rewrite->noted && refuse_change(rewrite, &ignored) == SB_OK)
-        (void)!note_repair(rewrite, false, &ignored);
+    if (rewrite->noted && has_its_time(rewrite) && refuse_change(rewrite, &ignored) == SB_OK)
+        (void)!note_repair(rewrite, SB_REPAIRING_NOTHING, &ignored);
     free(rewrite->bytes);
     free(rewrite->parts);
 }
@@ -182,5 +208,7 @@ enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite, struct sb_error *err)
 {
     enum sb_code code = write_batch(rewrite, err);
 
-    return code || !rewrite->noted ? code : note_repair(rewrite, false, err);
+    if (code || !rewrite->noted || !has_its_time(rewrite))
+        return code;
+    return note_repair(rewrite, SB_REPAIRING_NOTHING, err);
 }

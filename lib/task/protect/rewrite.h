@@ -21,16 +21,19 @@ struct sb_rewrite {
 };
 
 /*
- * Both files are open to be written, and must stay. data: bytes of the file, too; then the parity
- * file is marked, and all its superblocks are whole. SB_SYSTEM: the file's time cannot be set, as
- * by somebody who is not its owner. To be released also after a failure.
+ * Both files are open to be written, and must stay. data: bytes of the file, too; then that is
+ * noted in the parity file, and all its superblocks are whole. SB_SYSTEM: the file's time cannot be
+ * set, as by somebody who is not its owner. To be released also after a failure.
  */
 enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, struct sb_protected *work, bool data,
                               struct sb_error *err) SB_CHECKED;
 void sb_rewrite_release(struct sb_rewrite *rewrite); /* {0} is allowed */
 
-/* Removes the note of a run that was killed: the file is sound, and has its time. */
-enum sb_code sb_rewrite_forget(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
+/*
+ * All bytes are as they are protected: gives the file the time that is noted, and removes the note
+ * of a run that was killed. SB_CHANGED: it was written to since it was opened.
+ */
+enum sb_code sb_rewrite_settle(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
 
 /* Bytes of the file, or of the parity file. SB_CHANGED: somebody else writes the file; SB_DAMAGED:
  * something does not read back as it was written. */

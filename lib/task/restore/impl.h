@@ -40,6 +40,22 @@ struct sb_restore {
 /* restore/plan.c: adds to the list those damaged names that can be restored at all. */
 enum sb_code sb_restore_plan(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
 
+/* restore/parity.c: makes what can be made by parity files, and writes it. */
+enum sb_code sb_restore_parity(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+
+/*
+ * restore/tend.c: checks and repairs the parity files of shards, and by them the bytes that no
+ * file with a checksum has.
+ */
+enum sb_code sb_restore_tend(struct sb_restore *restore, const struct sb_verify_choice *choice,
+                             struct sb_error *err) SB_CHECKED;
+
+/*
+ * Keeps other writers out, and settles what a killed one has left, unless that is done. The index
+ * is not changed and remains open for reading meanwhile, so it keeps its journal mode.
+ */
+enum sb_code sb_restore_lock(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+
 /* Makes missing shards that no file uses: Barecat finds later ones only by counting. */
 enum sb_code sb_restore_holes(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
 

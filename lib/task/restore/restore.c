@@ -84,7 +84,7 @@ static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
     free(base);
     if (code == SB_OK)
         code = sb_restore_list_new(&restore->list, restore->hold.path, err);
-    if (code == SB_OK)
+    if (code == SB_OK && options->copy)
         code = sb_restore_copy_open(&restore->copy, options->copy, options->prefix,
                                     restore->archive, restore->notify, err);
     return code;
@@ -102,14 +102,14 @@ static void release(struct sb_restore *restore)
     sb_hold_drop(&restore->hold, !restore->locked);
 }
 
-/*
- * Keeps other writers out, and settles what a killed one has left. The index is not changed and
- * remains open for reading meanwhile, so it keeps its journal mode.
- */
-static enum sb_code lock(struct sb_restore *restore, struct sb_error *err)
+enum sb_code sb_restore_lock(struct sb_restore *restore, struct sb_error *err)
 {
     static const struct sb_hold_options options = {.keeps_mode = true};
-    enum sb_code code = sb_hold_take(&restore->hold, err);
+    enum sb_code code;
+
+    if (restore->locked)
+        return SB_OK;
+    code = sb_hold_take(&restore->hold, err);
 
     if (code == SB_OK)
         code = sb_hold_open(&restore->hold, &restore->db, &options, err);
@@ -117,10 +117,23 @@ static enum sb_code lock(struct sb_restore *restore, struct sb_error *err)
     return code == SB_OK ? sb_archive_still_current(restore->archive, err) : code;
 }
 
+static enum sb_code take_from_copy(struct sb_restore *restore, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (sb_restore_list_open(restore->list) == 0)
+        return SB_OK;
+    code = sb_restore_copy_prepare(restore->copy, restore->list, err);
+    if (code)
+        return code;
+    return sb_restore_copy_in_sequence(restore->copy) ? sb_restore_sequence(restore, err)
+                                                      : sb_restore_named(restore, err);
+}
+
 static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *err)
 {
     bool dry_run = restore->options->dry_run;
-    enum sb_code code = dry_run ? SB_OK : lock(restore, err);
+    enum sb_code code = dry_run ? SB_OK : sb_restore_lock(restore, err);
 
     if (code == SB_OK)
         code = sb_restore_plan(restore, err);
@@ -132,12 +145,10 @@ static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *e
     if (code == SB_OK && sb_archive_generation(restore->archive) != restore->generation)
         code =
             sb_restore_check(restore, SB_RESTORE_WANTED, SB_RESTORE_SOUND, SB_RESTORE_WANTED, err);
-    if (code || sb_restore_list_open(restore->list) == 0)
-        return code;
-    code = sb_restore_copy_prepare(restore->copy, restore->list, err);
-    if (code == SB_OK)
-        code = sb_restore_copy_in_sequence(restore->copy) ? sb_restore_sequence(restore, err)
-                                                          : sb_restore_named(restore, err);
+    if (code == SB_OK && restore->options->protect)
+        code = sb_restore_parity(restore, err);
+    if (code == SB_OK && restore->copy)
+        code = take_from_copy(restore, err);
     if (code || dry_run)
         return code;
     code = sb_restore_target_sync(restore->target, err);
@@ -162,13 +173,18 @@ static void report_item(struct sb_restore *restore, const struct sb_restore_item
 {
     const struct sb_notify *notify = restore->notify;
     const char *given = restore->options->copy;
-    const char *copy = strcmp(given, "-") == 0 ? "standard input" : given;
+    const char *copy = given && strcmp(given, "-") == 0 ? "standard input" : given;
 
     switch (item->state) {
     case SB_RESTORE_WANTED:
         restore->result->missing++;
-        sb_report(notify, SB_PROBLEM, "missing", item->path, "not restored: %s has no such file",
-                  copy);
+        if (copy)
+            sb_report(notify, SB_PROBLEM, "missing", item->path,
+                      "not restored: %s has no such file", copy);
+        else
+            sb_report(notify, SB_PROBLEM, "lost", item->path,
+                      "not restored: no parity file can make it; --repair-from=COPY takes it from "
+                      "a copy");
         break;
     case SB_RESTORE_OTHER:
         restore->result->other++;
@@ -217,7 +233,6 @@ static enum sb_code restore_found(struct sb_restore *restore,
     uint32_t shard = 0;
     enum sb_code code;
 
-    result->left = verified->defects;
     if (result->damaged == 0 && !sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &shard))
         return SB_OK;
     if (verified->remedies & SB_REMEDY_INDEX) {
@@ -232,6 +247,15 @@ static enum sb_code restore_found(struct sb_restore *restore,
     if (code == SB_OK && !restore->options->dry_run)
         result->left -= result->restored + restore->gone + count_made(restore);
     return code;
+}
+
+/* Only by a run that reads all files of a shard. */
+static bool is_tended(const struct sb_verify_options *verify,
+                      const struct sb_restore_options *options,
+                      const struct sb_verify_result *verified)
+{
+    return options->protect && !(verified->remedies & SB_REMEDY_INDEX) && verify->path_count == 0 &&
+           verified->progress.units_read == verified->progress.units;
 }
 
 enum sb_code sb_verify_and_restore(struct sb_archive *archive,
@@ -272,8 +296,11 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
         *err = restore.failed;
         code = err->code;
     }
+    result->left = verified->defects;
     if (code == SB_OK)
         code = restore_found(&restore, verified, err);
+    if (code == SB_OK && is_tended(verify, options, verified))
+        code = sb_restore_tend(&restore, &verify->choice, err);
     release(&restore);
     return code;
 }

@@ -1,9 +1,11 @@
 /*
- * Restores damaged files of an archive from another copy of them: verify --repair-from.
+ * Restores damaged files of an archive by the parity files of its shards (task/protect), and from
+ * another copy of them: verify --repair and --repair-from.
  *
  * A file is damaged if its bytes do not match their CRC32C or cannot be read, because the shard is
- * missing or ends before them. It is restored if the copy has a file of its name and size whose
- * bytes match that CRC32C: these are written to their place in the shard, and nothing else there is
+ * missing or ends before them. It is restored if its bytes as they were protected match that
+ * CRC32C, or if the copy has a file of its name and size whose bytes do: these are written to their
+ * place in the shard, and nothing else there is
  * touched. A missing shard that no file uses is made anew, empty. The index is not changed. Only
  * the name counts: the same bytes under another name are not searched for.
  *
@@ -21,6 +23,8 @@
  *               end of its shard that growing the shard would fill with undetectable zeros
  *   place       a file whose place is past what the file system of the shards could hold
  *   empty       an empty file: its checksum is wrong
+ *   lost        no parity file can make it, and there is no copy
+ *   changed     its shard changed after the index, and was not protected since (mender.h)
  *   missing     the copy has no file of the name
  *   other       it has one, but with other bytes
  *   unreadable  it was written, but cannot be read back
@@ -55,8 +59,13 @@ struct sb_restore_result {
     int64_t left;     /* remaining defects, of any kind */
 };
 
+struct sb_protect_result;
+
 struct sb_restore_options {
-    const char *copy; /* an archive, a directory, a tar or cpio (also compressed, or "-"), a zip */
+    /* NULL, or what was found of parity files, which come first: counted, not cleared. */
+    struct sb_protect_result *protect;
+    const char *
+        copy; /* NULL, or an archive, a directory, a tar or cpio (also compressed, or "-"), a zip */
     const char *prefix; /* NULL; or the directory of the copy that has the files, as in a tar made
                            one directory higher */
     bool dry_run;       /* nothing is locked or written; what could be restored is reported as

@@ -1,0 +1,327 @@
+#include "task/protect/lost.h"
+
+#include "archive/archive.h"
+#include "archive/database.h"
+#include "archive/journal.h"
+#include "archive/own/hold.h"
+#include "archive/parity/check.h"
+#include "archive/parity/mend.h"
+#include "core/io.h"
+#include "store/out/temporary.h"
+#include "task/protect/impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SHARD_DIGITS 5
+
+/* A file that is made again. */
+struct remake {
+    struct sb_protected work; /* its file is empty, under the temporary name */
+    struct sb_out_lock made;
+    int64_t lost; /* bytes */
+};
+
+static bool is_missing(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) && errno == ENOENT;
+}
+
+static enum sb_code take_lost(void *context, const struct sb_parity_part *part,
+                              struct sb_error *err)
+{
+    (void)err;
+    if (part->kind == SB_PARITY_DATA)
+        ((struct remake *)context)->lost += part->size;
+    return SB_OK;
+}
+
+static enum sb_code take_mended(void *context, const struct sb_parity_part *part, const void *bytes,
+                                struct sb_error *err)
+{
+    const struct remake *remake = context;
+
+    if (part->kind != SB_PARITY_DATA || remake->lost > 0 || remake->made.fd < 0)
+        return SB_OK;
+    return sb_pwrite_full(remake->made.fd, bytes, (size_t)part->size, part->offset,
+                          remake->work.path, err);
+}
+
+static enum sb_code make_bytes(struct remake *remake, struct sb_error *err)
+{
+    const struct sb_protected *work = &remake->work;
+    const struct sb_parity_check_options wanted = {.progress = work->options->progress,
+                                                   .context = work->options->context};
+    const struct sb_parity_mender mender = {
+        .mended = take_mended, .lost = take_lost, .context = remake};
+    struct sb_parity_bad *bad;
+    enum sb_code code = sb_parity_check(&bad, work->parity, work->file, &wanted, err);
+
+    if (!code)
+        code = sb_parity_mend(work->parity, work->file, bad, &mender, err);
+    sb_parity_bad_free(bad);
+    if (!code && remake->lost > 0)
+        code = sb_fail(err, SB_DAMAGED,
+                       "%s: is missing, and its parity file can make all of it but %" PRId64
+                       " of %" PRId64 " bytes; bring it back from a copy",
+                       work->path, remake->lost, work->parity->super.shape.size);
+    return code;
+}
+
+/* Those of the file; it may be read by whoever may read its parity file. */
+static enum sb_code set_metadata(const struct remake *remake, struct sb_error *err)
+{
+    const struct sb_protected *work = &remake->work;
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                      sb_protect_noted_time(&work->parity->super)};
+
+    if (fchmod(remake->made.fd, work->parity->file->st.st_mode & 0666) ||
+        futimens(remake->made.fd, times))
+        return sb_fail_errno(err, errno, "%s", work->path);
+    return sb_fsync(remake->made.fd, work->path, err);
+}
+
+static void say_remade(const struct remake *remake)
+{
+    const struct sb_protected *work = &remake->work;
+    struct timespec noted = sb_protect_noted_time(&work->parity->super);
+    char date[64] = "";
+    struct tm parts;
+
+    if (localtime_r(&noted.tv_sec, &parts))
+        strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &parts);
+    sb_report(work->options->notify, SB_WARNING, work->options->dry_run ? "would-remake" : "remade",
+              work->path,
+              work->options->dry_run
+                  ? "is missing, and would be made again as it was when it was protected, at %s"
+                  : "was missing, and is made again as it was when it was protected, at %s",
+              date);
+}
+
+/* Before the name is there: whoever finds it, finds that it may be older than its shards. */
+static enum sb_code note_old(struct sb_protected *work, struct sb_error *err)
+{
+    struct sb_parity *parity = work->parity;
+    unsigned char user[SB_PARITY_USER];
+
+    memcpy(user, parity->super.user, sizeof(user));
+    sb_protect_note_old(user);
+    return sb_parity_mark(parity, parity->super.valid, user, err);
+}
+
+static enum sb_code name_it(struct remake *remake, struct sb_error *err)
+{
+    struct sb_protected *work = &remake->work;
+
+    if (set_metadata(remake, err) || note_old(work, err) ||
+        sb_rename_new(remake->made.path, work->path, err))
+        return err->code;
+    return sb_sync_directory_of(work->path, err);
+}
+
+/* The empty file that is to be filled; in a dry run any that is empty. */
+static enum sb_code open_empty(struct remake *remake, struct sb_error *err)
+{
+    struct sb_protected *work = &remake->work;
+    bool dry_run = work->options->dry_run;
+    int fd;
+
+    if (!dry_run && sb_out_temporary_make(&remake->made, work->path, work->path, err))
+        return err->code;
+    fd = dry_run ? open("/dev/null", O_RDONLY | O_CLOEXEC) : dup(remake->made.fd);
+    if (fd < 0)
+        return sb_fail_errno(err, errno, "%s", work->path);
+    return sb_file_take(&work->file, fd, work->path, err);
+}
+
+static enum sb_code make_again(struct remake *remake, struct sb_error *err)
+{
+    struct sb_protected *work = &remake->work;
+    enum sb_code code = open_empty(remake, err);
+
+    if (!code)
+        code = make_bytes(remake, err);
+    if (!code && !work->options->dry_run)
+        code = name_it(remake, err);
+    sb_file_free(work->file);
+    work->file = NULL;
+    sb_out_lock_drop(&remake->made);
+    return code;
+}
+
+/* SB_OK, too, if that is not possible, which is reported; SB_NOENT: it has no parity file. */
+static enum sb_code remake(const char *path, const struct sb_protect_options *options,
+                           struct sb_error *err)
+{
+    enum sb_parity_access access = options->dry_run ? SB_PARITY_READ : SB_PARITY_WRITE;
+    struct remake remake = {.work = {.path = path, .options = options, .lock = {.fd = -1}},
+                            .made = {.fd = -1}};
+    struct sb_protected *work = &remake.work;
+    enum sb_code code = sb_protect_name(path, &work->name, err);
+
+    if (!code && is_missing(work->name.data))
+        code = SB_NOENT;
+    if (!code && !options->dry_run)
+        code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data, err);
+    if (!code)
+        code = sb_protected_open_parity(work, access, err);
+    if (!code)
+        code = make_again(&remake, err);
+    if (!code)
+        say_remade(&remake);
+    sb_parity_free(work->parity);
+    sb_out_lock_drop(&work->lock);
+    sb_buf_release(&work->name);
+    return code;
+}
+
+/* What no parity file can do is left to whoever opens the container. */
+static enum sb_code leave(const char *path, const struct sb_protect_options *options,
+                          struct sb_error *err)
+{
+    if (sb_ends_work(err) || err->code == SB_LOCKED)
+        return err->code;
+    if (err->code == SB_CHANGED)
+        sb_report(options->notify, SB_WARNING, "changed", path,
+                  "changed since its parity file was made; if it is right, 'shardbox protect "
+                  "--update' makes that anew; if it cannot be opened, move it away, and --repair "
+                  "makes it again as it was then");
+    else if (err->code != SB_NOENT)
+        sb_report(options->notify, SB_WARNING, "parity", NULL, "%s", err->text);
+    return SB_OK;
+}
+
+static bool has_parity(const char *path)
+{
+    struct sb_buf name = {0};
+    struct sb_error ignored;
+    bool has = sb_protect_find(path, &name, &ignored) == SB_OK && name.size > 0;
+
+    sb_buf_release(&name);
+    return has;
+}
+
+static bool is_damaged(const struct sb_protect_result *result)
+{
+    return result->repaired > 0 || result->lost > 0 || result->killed > 0;
+}
+
+/* Others are kept away only if there is something to do. */
+static enum sb_code repair(const char *path, const struct sb_protect_options *options,
+                           struct sb_error *err)
+{
+    struct sb_protect_result found = {0};
+    struct sb_protect_options check = *options;
+    enum sb_code code;
+
+    check.act = SB_PROTECT_CHECK;
+    check.dry_run = false;
+    check.result = &found;
+    check.notify = NULL;
+    code = sb_protect(path, &check, err);
+    if (!code && is_damaged(&found))
+        return sb_protect(path, options, err);
+    if (options->result) {
+        options->result->files += found.files;
+        options->result->changed += code == SB_CHANGED;
+    }
+    return code;
+}
+
+static enum sb_code bring_back_file(const char *path, const struct sb_protect_options *options,
+                                    struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (!has_parity(path))
+        return SB_OK;
+    if (!is_missing(path))
+        code = repair(path, options, err);
+    else if (!(code = sb_journal_refuse(path, err)))
+        code = remake(path, options, err);
+    return code ? leave(path, options, err) : SB_OK;
+}
+
+/* Shards that are missing and have a parity file. */
+struct missing {
+    const char *index;
+    const struct sb_protect_options *options;
+    uint32_t count; /* of shards that the index has */
+    bool any;
+    enum sb_code code;
+    struct sb_error *err;
+};
+
+static bool is_missing_shard(const struct missing *missing, const char *path)
+{
+    return strcmp(path, missing->index) != 0 && is_missing(path) && has_parity(path);
+}
+
+static void look(void *context, const char *path)
+{
+    struct missing *missing = context;
+
+    missing->any |= is_missing_shard(missing, path);
+}
+
+static void bring_back_shard(void *context, const char *path)
+{
+    struct missing *missing = context;
+    size_t size = strlen(path);
+
+    if (missing->code || !is_missing_shard(missing, path) ||
+        strtoul(path + size - SHARD_DIGITS, NULL, 10) >= missing->count)
+        return;
+    missing->code = remake(path, missing->options, missing->err);
+    if (missing->code)
+        missing->code = leave(path, missing->options, missing->err);
+}
+
+static enum sb_code count_shards(const char *index, uint32_t *count, struct sb_error *err)
+{
+    struct sb_archive *archive;
+    enum sb_code code = sb_archive_open(&archive, index, err);
+
+    if (!code)
+        code = sb_archive_shard_count(archive, count, err);
+    sb_archive_free(archive);
+    return code;
+}
+
+/* Of what a killed writer was renaming nothing is missing once that is settled. */
+static enum sb_code bring_back_shards(struct missing *missing, struct sb_error *err)
+{
+    enum sb_code code = missing->options->dry_run ? SB_OK : sb_hold_settle(missing->index, err);
+
+    missing->any = false;
+    if (!code)
+        code = sb_protect_walk(missing->index, look, missing, err);
+    if (code || !missing->any)
+        return code;
+    code = count_shards(missing->index, &missing->count, err);
+    if (!code)
+        code = sb_protect_walk(missing->index, bring_back_shard, missing, err);
+    return code ? code : missing->code;
+}
+
+enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_options *options,
+                                   struct sb_error *err)
+{
+    struct missing missing = {.index = path, .options = options, .err = err};
+    enum sb_code code = bring_back_file(path, options, err);
+
+    if (!code)
+        code = sb_protect_walk(path, look, &missing, err);
+    if (code || !missing.any)
+        return code;
+    code = bring_back_shards(&missing, err);
+    return code ? leave(path, options, err) : SB_OK;
+}
