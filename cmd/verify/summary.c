@@ -178,11 +178,11 @@ void verify_summarize_archive(struct verify_run *run)
                         "upgrade --checksums' computes them",
                         result->unchecked, result->files);
     verify_summarize_progress(run);
+    verify_repair_warn(run);
     if (result->defects == 0) {
         summarize_sound(run);
         return;
     }
-    verify_repair_warn(run);
     if (verify_repair_wanted(run)) {
         verify_repair_summarize(run, advice(result->remedies));
         return;

@@ -246,3 +246,13 @@ for row, cells in zip(rows, table):
     assert got == [text(row.get(name)) for name in names], (row, cells)
 PYTHON
 }
+
+# holding FILE BYTE COMMAND...: another process has locked that byte for writing.
+holding() {
+    python3 - "$@" <<'END'
+import fcntl, os, subprocess, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+fcntl.lockf(fd, fcntl.LOCK_EX, 1, int(sys.argv[2]))
+sys.exit(subprocess.run(sys.argv[3:]).returncode)
+END
+}

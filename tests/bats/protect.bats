@@ -520,16 +520,6 @@ make_protected_archive() {
     cp -p a* good/
 }
 
-# holding FILE BYTE COMMAND...: another process has locked that byte for writing.
-holding() {
-    python3 - "$@" <<'END'
-import fcntl, os, subprocess, sys
-fd = os.open(sys.argv[1], os.O_RDWR)
-fcntl.lockf(fd, fcntl.LOCK_EX, 1, int(sys.argv[2]))
-sys.exit(subprocess.run(sys.argv[3:]).returncode)
-END
-}
-
 # damage FILE OFFSET: as a disk does, which leaves the time of the file.
 damage() {
     touch -r "$1" time

@@ -425,6 +425,11 @@ start_protectmend() {
 run_protectmend() {
     "$@" protect --repair at/f
 }
+# With the time that it is told to be given.
+again_protectmend() {
+    "$SHARDBOX" protect --check at/f 2>&1 | grep -q 'its repair was killed' && touch -r whole at/f
+    run_protectmend "$@"
+}
 # Whenever it ends, the file is known as the one that is protected, and can be repaired; killed right
 # after a write, with the time that it is told to be given. What a power failure leaves is laid out
 # later, with times of then.
@@ -444,6 +449,55 @@ check_protectmend() {
     [ "$status" -eq 0 ] || report "is damaged"
     cmp at/f whole >log 2>&1 || report "other bytes"
     [ "$(stat -c %y at/f)" = "$(stat -c %y whole)" ] || report "another time"
+}
+
+# An archive that is damaged in every part that its parity files can mend: index, files, a gap, a cut, the parity
+# files themselves. Times are those of a disk, which does not change them.
+start_verifyrepair() {
+    mkdir -p start-verifyrepair tree-verifyrepair
+    local number
+    for number in 1 2 3 4 5 6; do
+        seq "$number" 1800 >"tree-verifyrepair/f$number"
+    done
+    "$SHARDBOX" pack -q --shard-size=20K start-verifyrepair/a.barecat tree-verifyrepair
+    "$SHARDBOX" rm -q start-verifyrepair/a.barecat tree-verifyrepair/f2
+    touch -d '2001-02-03 04:05:06.123456789Z' start-verifyrepair/*
+    "$SHARDBOX" protect -q --redundancy=100% start-verifyrepair/a.barecat
+    cp -a start-verifyrepair whole-verifyrepair
+    cd start-verifyrepair || return
+    spoil_at a.barecat 0 5000
+    spoil_at a.barecat-shard-00000 100 700
+    spoil_at a.barecat-shard-00000 9000 1500
+    spoil_at a.barecat-shard-00001 3000 10
+    spoil_at a.barecat-shard-00001-parity 6000 100
+    truncate -s -700 a.barecat-shard-00001
+    rm a.barecat-shard-00002
+    local file
+    for file in *; do
+        touch -r "../whole-verifyrepair/$file" "$file"
+    done
+    cd ..
+}
+# spoil_at FILE OFFSET SIZE
+spoil_at() {
+    head -c "$3" /dev/zero | tr '\0' '#' | dd of="$1" bs=1M seek="$2" oflag=seek_bytes conv=notrunc status=none
+}
+run_verifyrepair() {
+    "$@" verify -q --repair -j1 at/a.barecat >log
+}
+# What a power failure leaves is laid out later, with times of then. A run that ended well has everything as it was.
+check_verifyrepair() {
+    local file
+    [ -z "$model" ] || for file in a.barecat a.barecat-shard-0000{0,1,2}; do
+        [ ! -e "at/$file" ] || touch -r "whole-verifyrepair/$file" "at/$file"
+    done
+    [[ $1 == @(finished|ended) ]] || return
+    for file in a.barecat a.barecat-shard-0000{0,1,2}; do
+        cmp "at/$file" "whole-verifyrepair/$file" >log 2>&1 || report "other bytes of $file"
+        [ "$(stat -c %y "at/$file")" = "$(stat -c %y "whole-verifyrepair/$file")" ] || report "another time of $file"
+    done
+    # A stranger has the name of a shard.
+    "$SHARDBOX" protect --check at/a.barecat 2>&1 | grep -v 'shard-00099: has no' >log && report "is not as it was protected"
 }
 
 # Of a damaged archive, which stays as it is, a state and its reports from an earlier run, when it was sound.

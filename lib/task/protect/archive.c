@@ -47,7 +47,7 @@ static bool has_shards(const char *index)
     return has;
 }
 
-static bool is_index(const char *path)
+bool sb_protect_is_index(const char *path)
 {
     return has_shards(path) || (is_file(path) && sb_begins_like_index(path));
 }
@@ -126,7 +126,7 @@ enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const
     enum sb_code code = SB_OK;
 
     each(context, path);
-    if (!is_index(path))
+    if (!sb_protect_is_index(path))
         return SB_OK;
     base = strndup(path, sb_index_base_size(path));
     code = base ? find_shards(base, &shards, err) : sb_fail_memory(err);
@@ -153,7 +153,7 @@ bool sb_protect_has_shard(const char *index, const char *path)
 
     if (size == 0 || size != sb_index_base_size(index) || strncmp(index, path, size) != 0)
         return false;
-    has = is_index(index) &&
+    has = sb_protect_is_index(index) &&
           (is_file(path) || (sb_protect_find(path, &parity, &ignored) == SB_OK && parity.size > 0));
     sb_buf_release(&parity);
     return has;
@@ -248,7 +248,7 @@ enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path, s
     size_t base = base_of_shard(path);
     enum sb_code code = base ? hold_of_shard(holds, path, base, err) : SB_OK;
 
-    return !code && is_index(path) ? hold_at(holds, path, true, err) : code;
+    return !code && sb_protect_is_index(path) ? hold_at(holds, path, true, err) : code;
 }
 
 void sb_protect_release(struct sb_protect_holds *holds)

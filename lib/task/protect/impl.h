@@ -70,6 +70,17 @@ bool sb_protect_is_current(const struct sb_parity_super *super, const struct sta
 enum sb_code sb_protect_refuse_changed(const struct sb_protected *work, bool always,
                                        struct sb_error *err) SB_CHECKED;
 
+/*
+ * A repair was killed, and the file has another time than is noted: did only that write to it? Of
+ * an index it can be known: each commit of others counts in SQLite's header, which the parity file
+ * has, too. *only is false also where it is not known.
+ */
+enum sb_code sb_protect_was_only_repaired(const struct sb_protected *work, bool *only,
+                                          struct sb_error *err) SB_CHECKED;
+
+/* May this be the index of an archive? It may be damaged: then it has shards. */
+bool sb_protect_is_index(const char *path);
+
 /* SB_NOENT, and what to do about the parity file, if there is one. */
 enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int error_number,
                                      struct sb_error *err);

@@ -187,7 +187,7 @@ static enum sb_code remake(const char *path, const struct sb_protect_options *op
 static enum sb_code leave(const char *path, const struct sb_protect_options *options,
                           struct sb_error *err)
 {
-    if (sb_ends_work(err) || err->code == SB_LOCKED)
+    if (sb_protect_ends_work(err) || err->code == SB_LOCKED)
         return err->code;
     if (err->code == SB_CHANGED)
         sb_report(options->notify, SB_WARNING, "changed", path,
@@ -211,7 +211,7 @@ static bool has_parity(const char *path)
 
 static bool is_damaged(const struct sb_protect_result *result)
 {
-    return result->repaired > 0 || result->lost > 0 || result->killed > 0;
+    return result->repaired > 0 || result->lost > 0 || result->unsettled > 0;
 }
 
 /* Others are kept away only if there is something to do. */

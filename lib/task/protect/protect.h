@@ -26,12 +26,12 @@ enum sb_protect_act {
 
 /* What was found, added up. Pieces are parts of a file, or of its parity file. */
 struct sb_protect_result {
-    int64_t files;    /* that have a parity file which belongs to them as they are */
-    int64_t changed;  /* that changed since it was made */
-    int64_t without;  /* that have none, or none that can be used */
-    int64_t repaired; /* pieces; in a dry run and a check: could be */
-    int64_t lost;     /* pieces beyond repair */
-    int64_t killed;   /* files whose repair was killed: it is to be finished */
+    int64_t files;     /* that have a parity file which belongs to them as they are */
+    int64_t changed;   /* that changed since it was made */
+    int64_t without;   /* that have none, or none that can be used */
+    int64_t repaired;  /* pieces; in a dry run and a check: could be */
+    int64_t lost;      /* pieces beyond repair */
+    int64_t unsettled; /* files that may be as they were protected, but for their time or a note */
 };
 
 struct sb_protect_options {
@@ -57,6 +57,7 @@ struct sb_protect_guard {
     enum sb_code (*next)(void *context, int64_t from, int64_t to, int64_t *begin, int64_t *end,
                          struct sb_error *err);
     void *context;
+    bool rewritten; /* the caller wrote what the file had: it may be as it was protected */
 };
 
 /* Of the name of a parity file, after that of its file. */
@@ -80,14 +81,17 @@ int64_t sb_protect_work(const char *path, const struct sb_protect_options *optio
 enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
                         struct sb_error *err) SB_CHECKED;
 
+/* Does the error concern more than this file and its parity file (sb_ends_work)? */
+bool sb_protect_ends_work(const struct sb_error *err);
+
 /*
  * SB_PROTECT_REPAIR of a file whose other bytes are known by something better, as by the checksums
  * of an index: only pieces with bytes that may be written are checked, and one is mended only where
  * it agrees with the bytes that must stay. If that file changed, its parity file alone is repaired,
  * by what they still have in common. The caller keeps writers away.
  *
- * A repair that was killed goes on here: then all pieces are checked, and if all are right, the
- * file gets the time that is noted.
+ * A repair that was killed goes on here: then, as for a file that was rewritten, all pieces are
+ * checked, and if all are right, the file gets the time that is noted.
  */
 enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
                                 const struct sb_protect_guard *guard,

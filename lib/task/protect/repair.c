@@ -20,7 +20,7 @@ struct repair {
     bool last;                 /* of two passes: the first finds out what can be made */
     struct sb_rewrite rewrite; /* in the last, if anything is to be written */
     bool changed;              /* the file, since its parity file was made */
-    bool killed;               /* a repair was, and only that changed the file, or so it seems */
+    bool rewritten;            /* only by repairs, or so it seems: all of it is checked */
     bool contradicted;         /* by bytes that must stay */
     bool keep_size;            /* what is missing at the end of the file cannot all be made */
     bool can[2], cannot[2];
@@ -49,10 +49,14 @@ static void say_mended(const struct repair *repair, bool parity, const struct ru
 
 static void say_lost(const struct repair *repair, bool parity, const struct run *run)
 {
+    /* What is written anew need not have what lay between files. */
+    bool odd = repair->rewritten && !parity;
     const char *advice = parity ? "if the file is right, --remove them and make them anew"
+                         : odd  ? "if the file is right, 'shardbox protect --update' it"
                                 : "bring them back from a copy";
 
-    sb_report(repair->work->options->notify, SB_PROBLEM, "lost", name_of(repair, parity),
+    sb_report(repair->work->options->notify, odd ? SB_WARNING : SB_PROBLEM, "lost",
+              name_of(repair, parity),
               "bytes %" PRId64 " to %" PRId64 " are damaged beyond repair; %s", run->from,
               run->to - 1, advice);
 }
@@ -291,7 +295,7 @@ static enum sb_code has_free_bytes(void *chooser, int64_t from, int64_t to, bool
 static enum sb_code examine(struct repair *repair, struct sb_error *err)
 {
     struct sb_protected *work = repair->work;
-    bool chooses = work->guard && !repair->killed;
+    bool chooses = work->guard && !repair->rewritten;
     const struct sb_parity_check_options wanted = {
         .parity = true,
         .chooses = chooses ? has_free_bytes : NULL,
@@ -321,9 +325,13 @@ static void count(const struct repair *repair)
         return;
     result->files += !repair->changed;
     result->changed += repair->changed;
-    result->killed += sb_protect_noted_repair(&repair->work->parity->super) == SB_REPAIRING;
+    result->unsettled +=
+        repair->rewritten ||
+        (!repair->changed &&
+         sb_protect_noted_repair(&repair->work->parity->super) != SB_REPAIRING_NOTHING);
     result->repaired += repair->pieces[MENDED];
-    result->lost += repair->pieces[LOST];
+    if (!repair->rewritten)
+        result->lost += repair->pieces[LOST];
 }
 
 static enum sb_code run(struct repair *repair, struct sb_error *err)
@@ -339,27 +347,41 @@ static enum sb_code run(struct repair *repair, struct sb_error *err)
                   "has files that match their checksums, but not its parity file, which is older "
                   "than it; 'shardbox protect --remove' and 'protect' make another");
     if (!is_writing(work) || repair->changed || repair->contradicted || repair->cannot[0] ||
-        sb_protect_noted_repair(&work->parity->super) != SB_REPAIRING)
+        (!repair->rewritten &&
+         sb_protect_noted_repair(&work->parity->super) == SB_REPAIRING_NOTHING))
         return SB_OK;
     return sb_rewrite_settle(work, err);
+}
+
+/* Of a file that changed: only by repairs? */
+static enum sb_code see_rewritten(struct repair *repair, struct sb_error *err)
+{
+    const struct sb_protected *work = repair->work;
+    const struct sb_parity_super *super = &work->parity->super;
+
+    if (!work->guard && sb_protect_was_only_repaired(work, &repair->rewritten, err))
+        return err->code;
+    if (work->guard && work->file->st.st_size <= super->shape.size)
+        repair->rewritten =
+            work->guard->rewritten || sb_protect_noted_repair(super) == SB_REPAIRING;
+    repair->changed = !repair->rewritten;
+    return SB_OK;
 }
 
 enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err)
 {
     enum sb_parity_access access = is_writing(work) ? SB_PARITY_WRITE : SB_PARITY_READ;
     struct repair repair = {.work = work};
-    const struct sb_parity_super *super;
     enum sb_code code;
 
     if (sb_protected_open(work, access, err) || sb_protected_open_parity(work, access, err))
         return err->code;
-    super = &work->parity->super;
-    repair.changed = !sb_protect_is_current(super, &work->file->st);
-    if (repair.changed && !work->guard)
-        return sb_protect_refuse_changed(work, true, err);
-    repair.killed = repair.changed && sb_protect_noted_repair(super) == SB_REPAIRING &&
-                    work->file->st.st_size <= super->shape.size;
-    repair.changed &= !repair.killed;
+    repair.changed = !sb_protect_is_current(&work->parity->super, &work->file->st);
+    code = repair.changed ? see_rewritten(&repair, err) : SB_OK;
+    if (!code && repair.changed && !work->guard)
+        code = sb_protect_refuse_changed(work, true, err);
+    if (code)
+        return code;
     code = run(&repair, err);
     sb_parity_bad_free(repair.bad);
     return code;

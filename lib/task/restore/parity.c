@@ -182,7 +182,7 @@ static enum sb_code open_shard(struct shard *shard, struct sb_error *err)
     code = sb_mender_open(&shard->mender, shard->path, restore->hold.path, &options, &failed);
     if (!code || code == SB_NOENT)
         return SB_OK;
-    if (sb_ends_work(&failed)) {
+    if (sb_protect_ends_work(&failed)) {
         *err = failed;
         return code;
     }

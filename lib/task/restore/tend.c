@@ -121,7 +121,11 @@ static enum sb_code tend_shard(const struct sb_restore *restore, const char *pat
                                const struct sb_protect_options *options, struct sb_error *err)
 {
     struct guard guard = {.archive = restore->archive, .shard = shard};
-    const struct sb_protect_guard calls = {.next = next, .context = &guard};
+    const struct sb_protect_guard calls = {
+        .next = next,
+        .context = &guard,
+        .rewritten = sb_restore_target_is(restore->target, shard, SB_SHARD_DIRTY),
+    };
     enum sb_code code = sb_protect_guarded(path, options, &calls, err);
 
     sb_cursor_free(guard.cursor);
@@ -131,7 +135,7 @@ static enum sb_code tend_shard(const struct sb_restore *restore, const char *pat
 
 static bool is_damaged(const struct sb_protect_result *result)
 {
-    return result->repaired > 0 || result->lost > 0 || result->killed > 0;
+    return result->repaired > 0 || result->lost > 0 || result->unsettled > 0;
 }
 
 static bool is_file(const char *path)
@@ -146,7 +150,7 @@ static enum sb_code leave(const struct sb_restore *restore, struct sb_error *err
 {
     bool changed = err->code == SB_CHANGED;
 
-    if (sb_ends_work(err))
+    if (sb_protect_ends_work(err))
         return err->code;
     restore->options->protect->without += !changed;
     if (err->code != SB_NOENT)

@@ -1,0 +1,362 @@
+#!/usr/bin/env bats
+# shardbox verify --repair: an archive heals by its parity files.
+
+load helper
+
+# An archive of several shards, the first one with a gap, as it was when it was protected, and a copy of it.
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    mkdir -p tree copy
+    seq 100000 >tree/a
+    for i in 1 2 3 4 5 6; do
+        seq "$i" 20000 >"tree/b$i"
+    done
+    seq 60000 >tree/c
+    sb pack -q --shard-size=500K set tree
+    sb rm -q set tree/b2
+    touch -d '2001-02-03 04:05:06.123456789Z' set set-shard-*
+    sb protect -q --redundancy=100% set
+    sb protect -q --update --redundancy=10% set-shard-*
+    cp -p set* copy
+}
+
+# keep_time FILE COMMAND...: the damage of a disk does not change the time of a file.
+keep_time() {
+    local time
+    time=$(stat -c %y "$1")
+    "${@:2}"
+    touch -d "$time" "$1"
+}
+
+write_over() {
+    head -c "$3" /dev/zero | tr '\0' '#' | dd of="$1" bs=1M seek="$2" oflag=seek_bytes conv=notrunc status=none
+}
+
+# spoil FILE OFFSET SIZE
+spoil() {
+    keep_time "$1" write_over "$@"
+}
+
+cut_to() {
+    keep_time "$1" truncate -s "$2" "$1"
+}
+
+# of NAME COLUMN
+of() {
+    sql set "SELECT $2 FROM files WHERE path = 'tree/$1'"
+}
+
+# Index and shards have their bytes and times, and every parity file is sound.
+is_as_before() {
+    local file
+    for file in set set-shard-0000{0,1,2}; do
+        cmp "$file" "copy/$file" || fail "bytes of $file"
+        [[ $(stat -c '%y %a' "$file") == "$(stat -c '%y %a' "copy/$file")" ]] || fail "time of $file"
+    done
+    run_ok sb protect --check set
+    stderr_is ""
+    [[ $(echo .*shardbox*) == '.*shardbox*' ]] || fail 'something is left behind'
+}
+
+@test "a sound archive stays as it is, with its parity files, and nothing is printed" {
+    run_ok sb verify --repair set
+    output_is ""
+    stderr_is ""
+    is_as_before
+    for file in copy/*; do
+        cmp "$file" "${file#copy/}"
+    done
+}
+
+@test "a damaged file is made again, a warning says so, and the shard keeps its time" {
+    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
+    run_ok sb verify --repair set
+    [[ $output == 'checksum: tree/a: '* && ${#lines[@]} == 1 ]] || fail 'the defect is not named'
+    stderr_is "shardbox verify: set: 1 damaged file (576K) restored by parity files"
+    is_as_before
+    run_ok sb verify --repair set
+    stderr_is ""
+}
+
+@test "many damaged files are made again, each named with -v" {
+    spoil set-shard-00000 $(($(of a offset) + 100)) 10
+    spoil set-shard-00001 $(($(of b3 offset) + 100)) 10
+    spoil set-shard-00001 $(($(of b4 offset) + 100)) 10
+    run_ok sb verify --repair -v set
+    stderr_has 'tree/a: restored'
+    stderr_has 'tree/b3: restored'
+    stderr_has 'tree/b4: restored'
+    is_as_before
+}
+
+@test "with a dry run nothing is written or locked" {
+    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
+    spoil set-shard-00001-parity 6000 100
+    mkdir before
+    cp -p set* before
+    run_fail 1 sb verify --repair -n set
+    output_is "tree/a"$'\n'"$PWD/set-shard-00001-parity"
+    stderr_has "1 of 1 damaged file (576K) can be restored by parity files; nothing was written (--dry-run)"
+    for file in before/*; do
+        cmp "$file" "${file#before/}"
+    done
+}
+
+@test "damage beyond its parity file is named, and what can be made is made" {
+    spoil set-shard-00000 $(of a offset) 300000
+    spoil set-shard-00001 $(($(of b4 offset) + 5)) 5
+    run_fail 1 sb verify --repair set
+    stderr_has "shardbox verify: tree/a: 303104 of its 588895 bytes are damaged beyond what its parity file can make"
+    stderr_has "shardbox verify: tree/a: not restored: no parity file can make it; --repair-from=COPY takes it from a copy"
+    stderr_has "shardbox verify: set: 1 of 2 damaged files"
+    cmp set-shard-00001 copy/set-shard-00001
+}
+
+@test "what a parity file cannot make comes from a copy, if one is given" {
+    spoil set-shard-00000 $(of a offset) 300000
+    spoil set-shard-00001 $(($(of b4 offset) + 5)) 5
+    run_ok sb verify --repair --repair-from=copy/set set
+    stderr_has "2 damaged files (682K) restored by parity files or from copy/set"
+    is_as_before
+}
+
+@test "a shard that is cut grows again" {
+    size=$(stat -c %s set-shard-00001)
+    cut_to set-shard-00001 $((size - size / 25))
+    run_ok sb verify --repair set
+    is_as_before
+}
+
+@test "a damaged index is repaired before it is opened" {
+    spoil set 0 8000
+    run_ok sb verify --repair -v set
+    stderr_has 'set: bytes 0 to 8191 were repaired'
+    is_as_before
+}
+
+@test "an index that was cut is made whole" {
+    cut_to set 100
+    run_ok sb verify --repair set
+    is_as_before
+}
+
+@test "a lost index is made again, and it is said of which time" {
+    rm set
+    run_ok sb verify --repair set
+    stderr_is "shardbox verify: set: was missing, and is made again as it was when it was protected, at 2001-02-03 04:05:06"
+    is_as_before
+}
+
+@test "an index that is empty is no sound one" {
+    cut_to set 0
+    run_ok sb verify --repair set
+    is_as_before
+}
+
+@test "a lost index is not made again beside the journal of a later one" {
+    rm set
+    { printf '\xd9\xd5\x05\xf9\x20\xa1\x63\xd7'; head -c 1016 /dev/zero; } >set-journal
+    run_fail 2 sb verify --repair set
+    stderr_has 'set-journal'
+    [[ ! -e set ]]
+}
+
+@test "a lost shard is made again, if its parity file has all of it" {
+    run_ok sb protect --update --redundancy=100% set-shard-00001
+    rm set-shard-00001
+    run_ok sb verify --repair set
+    stderr_is "shardbox verify: set-shard-00001: was missing, and is made again as it was when it was protected, at 2001-02-03 04:05:06"
+    is_as_before
+}
+
+@test "a lost shard that its parity file cannot make is named, and comes from a copy" {
+    rm set-shard-00002
+    run_fail 1 sb verify --repair set
+    stderr_has "set-shard-00002: is missing, and its parity file can make all of it but"
+    [[ ! -e set-shard-00002 ]] || fail 'half a shard'
+    run_ok sb verify --repair --repair-from=copy/set set
+    is_as_before
+}
+
+@test "the parity file of a shard that the index does not have brings nothing back" {
+    run_ok sb protect --update --redundancy=100% set-shard-00002
+    cp -p set-shard-00002-parity set-shard-00009-parity
+    run_ok sb verify --repair set
+    [[ ! -e set-shard-00009 ]] || fail 'a shard of nobody'
+}
+
+@test "damage where no file is comes out right, too" {
+    gap=$(sql set "SELECT max(offset + size) FROM files WHERE path = 'tree/b1'")
+    spoil set-shard-00001 "$((gap + 30000))" 4000
+    run_ok sb verify --repair -v set
+    stderr_has 'were repaired'
+    is_as_before
+}
+
+@test "damage of a file without a checksum is repaired by the parity file's own" {
+    sql set "UPDATE files SET crc32c = NULL WHERE path = 'tree/a'"
+    touch -d '2001-02-03 04:05:06.123456789Z' set
+    cp -p set copy
+    run_ok sb protect --update set
+    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
+    run_ok sb verify --repair set
+    cmp set-shard-00000 copy/set-shard-00000
+}
+
+@test "damaged parity files are repaired: tables, superblocks, pieces" {
+    spoil set-shard-00000-parity 0 4096
+    spoil set-shard-00001-parity 4096 4096
+    spoil set-shard-00002-parity 10000 50
+    spoil set-parity 20000 500
+    run_ok sb verify --repair set
+    output_is ""
+    is_as_before
+}
+
+@test "bytes that match the index's checksums are never touched, whatever a parity file says" {
+    # Another program replaces a file in place, and keeps the time.
+    sql set "UPDATE files SET crc32c = NULL WHERE path = 'tree/b4'"
+    printf 'other bytes' | keep_time set-shard-00001 dd of=set-shard-00001 bs=1M seek="$(of b4 offset)" oflag=seek_bytes conv=notrunc status=none
+    sb upgrade -q --checksums set
+    touch -d '2001-02-03 04:05:07Z' set
+    sb protect -q --update set
+    cp set-shard-00001 as-it-is
+    # In the same piece, where no file is.
+    gap=$(sql set "SELECT offset + size FROM files WHERE path = 'tree/b1'")
+    spoil set-shard-00001 "$((gap + 10))" 10
+    run --separate-stderr sb verify --repair set
+    cmp -n "$gap" set-shard-00001 as-it-is
+    cmp <(tail -c +"$(($(of b4 offset) + 1))" set-shard-00001) <(tail -c +"$(($(of b4 offset) + 1))" as-it-is)
+}
+
+@test "what was appended after the archive was protected stays, and old files are repaired" {
+    mkdir more
+    seq 30000 >more/new
+    run_ok sb pack -q --append set more
+    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
+    run_ok sb verify --repair set
+    stderr_has 'set: changed since its parity file was made'
+    stderr_has '1 damaged file (576K) restored by parity files'
+    run_ok sb cat set more/new
+    cmp <(printf '%s\n' "$output") more/new
+    run_ok sb verify set
+}
+
+@test "an index that is older than its shard has nothing replaced in it" {
+    touch set-shard-00000
+    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
+    cp set-shard-00000 as-it-is
+    run_fail 1 sb verify --repair set
+    stderr_has "set-shard-00000: changed after its index, "
+    stderr_has "'touch -r' of the index says so"
+    cmp set-shard-00000 as-it-is
+    touch -r set set-shard-00000
+    run_ok sb verify --repair set
+    is_as_before
+}
+
+@test "after an index was brought back, a shard that changed since it was protected is left alone" {
+    mkdir more
+    seq 30000 >more/new
+    run_ok sb pack -q --append set more
+    touch -d '2001-02-03 04:05:07Z' set set-shard-*
+    rm set
+    spoil set-shard-00002 100 300
+    run --separate-stderr sb verify --repair set
+    stderr_has 'set: was missing, and is made again'
+    touch set
+    cp set-shard-00002 as-it-is
+    run_fail 1 sb verify --repair set
+    cmp set-shard-00002 as-it-is
+}
+
+@test "a damaged index that changed since it was protected is left alone, and it is said what helps" {
+    write_over set 0 8000
+    cp set as-it-is
+    run_fail 2 sb verify --repair set
+    stderr_has "set: changed since its parity file was made; if it is right, 'shardbox protect --update' makes that anew; if it cannot be opened, move it away, and --repair makes it again as it was then"
+    cmp set as-it-is
+    mv set aside
+    run_ok sb verify --repair set
+    is_as_before
+}
+
+@test "an archive without parity files is verified, and it is said that it has none" {
+    rm set*-parity
+    run_ok sb verify --repair set
+    stderr_is "shardbox verify: set: has no parity file to be repaired by; 'shardbox protect' makes it"
+    flip_byte set-shard-00000 100
+    run_fail 1 sb verify --repair set
+    stderr_has 'not restored: no parity file can make it'
+}
+
+@test "somebody else's file under the name of a parity file is not used and not touched" {
+    seq 10 >set-shard-00000-parity
+    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
+    run_fail 1 sb verify --repair set
+    stderr_has 'set-shard-00000-parity: is no parity file'
+    cmp set-shard-00000-parity <(seq 10)
+}
+
+@test "a shard that is a link, or has several names, is not written to" {
+    mv set-shard-00000 elsewhere
+    ln -s elsewhere set-shard-00000
+    spoil elsewhere $(($(of a offset) + 100)) 3000
+    cp elsewhere as-it-is
+    run_fail 1 sb verify --repair set
+    cmp elsewhere as-it-is
+    rm set-shard-00000
+    ln elsewhere set-shard-00000
+    run_fail 1 sb verify --repair set
+    cmp elsewhere as-it-is
+}
+
+@test "any other file is repaired by its parity file, and then verified" {
+    tar -cf a.tar tree
+    touch -d '2001-02-03 04:05:06.123456789Z' a.tar
+    cp -p a.tar good.tar
+    run_ok sb protect a.tar
+    spoil a.tar 0 3000
+    run_ok sb verify --repair a.tar
+    cmp a.tar good.tar
+    spoil a.tar 100000 400000
+    run_fail 1 sb verify --repair a.tar
+    stderr_has 'a.tar: bytes 98304 to '
+    stderr_has 'are damaged beyond repair; bring them back from a copy'
+}
+
+@test "standard input cannot be repaired, and what is not read cannot be found damaged" {
+    run_fail 2 sb verify --repair - <set
+    stderr_is 'shardbox verify: standard input cannot be repaired; give a file'
+    run_fail 2 sb verify --repair --quick set
+    stderr_is 'shardbox verify: --repair: what is damaged is found by reading it; leave out --quick'
+    run_fail 2 sb verify -n set
+    stderr_is 'shardbox verify: --dry-run goes with --repair and --repair-from'
+}
+
+@test "with --state only what was read is repaired, and the rest stays known" {
+    run_ok sb verify --repair --state=state set
+    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
+    run_ok sb verify --repair --state=state --max-time=1h set
+    stderr_has 'restored by parity files'
+    is_as_before
+    run_ok sb verify --state=state --max-age=1d -v set
+    stderr_has 'sound'
+}
+
+@test "the report and the metrics count what was repaired" {
+    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
+    spoil set-shard-00001-parity 6000 100
+    run_ok sb verify --repair --report=report --prom=prom.prom set
+    grep -q '"restored":1,.*"protected_files":5,"unprotected_files":0,"repaired_pieces":1,"lost_pieces":0' report
+    grep -q '^shardbox_verify_protected_files{.*} 5$' prom.prom
+    grep -q '^shardbox_verify_restored_files{.*} 1$' prom.prom
+    grep -q '^shardbox_verify_repaired_pieces{.*} 1$' prom.prom
+}
+
+@test "while another process writes the archive nothing is repaired" {
+    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
+    cp set-shard-00000 as-it-is
+    run_fail 2 holding set 0 "$SHARDBOX" verify --repair --wait=0 set
+    cmp set-shard-00000 as-it-is
+}
