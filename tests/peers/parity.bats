@@ -96,6 +96,19 @@ lost_blocks() {
     cmp out good/f
 }
 
+@test "a file that grew, whose parity file is brought up to date, is recovered" {
+    local size
+    make_file 7000000 1000%
+    for size in 7400000 11000000; do
+        seq 1 3 10000000 | head -c "$size" >f
+        touch -d '2001-01-01 00:00:00Z' f
+        run_ok sb protect --update f
+        cp -p f f-parity good
+        run_ok peer lose f-parity f 3
+        both_mend "$size"
+    done
+}
+
 @test "what is lost beyond repair is the same to both" {
     local piece from to
     make_file 700001
