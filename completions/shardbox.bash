@@ -44,7 +44,7 @@ _shardbox_table() {
         first=archive others=row
         ;;
     verify)
-        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair-from= --repair-prefix= -n --dry-run --wait -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair --repair-from= --repair-prefix= -n --dry-run --wait -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     rm)

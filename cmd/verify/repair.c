@@ -57,6 +57,10 @@ void verify_repair_warn(struct verify_run *run)
 {
     const struct sb_protect_result *found = &run->protect;
 
+    if (found->repaired > 0 && !run->settings->repair.dry_run)
+        verify_run_alert(run, "repaired",
+                         "%" PRId64 " damaged piece%s of its files or their parity files repaired",
+                         found->repaired, found->repaired == 1 ? "" : "s");
     if (run->settings->repair.repair && found->files == 0 && found->changed == 0)
         verify_run_warn(run, "unprotected",
                         "has no parity file to be repaired by; 'shardbox protect' makes it");

@@ -43,7 +43,8 @@ enum sb_code verify_repair_begin(struct verify_run *run, struct sb_error *err) S
 /* Is damage of an archive to be repaired, in any way? */
 bool verify_repair_wanted(const struct verify_run *run);
 
-/* Warns, at the end, if nothing could have been repaired since nothing is protected. */
+/* Warns, at the end, that pieces were repaired, or that nothing could be since nothing is
+ * protected. */
 void verify_repair_warn(struct verify_run *run);
 
 /* SB_INVALID if a repair from a copy was requested, but the input is not an archive. bag: it is a

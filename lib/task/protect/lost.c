@@ -183,7 +183,8 @@ static enum sb_code remake(const char *path, const struct sb_protect_options *op
     return code;
 }
 
-/* What no parity file can do is left to whoever opens the container. */
+/* What no parity file can do is left to whoever opens the container, and finds that it is missing.
+ */
 static enum sb_code leave(const char *path, const struct sb_protect_options *options,
                           struct sb_error *err)
 {
@@ -195,7 +196,8 @@ static enum sb_code leave(const char *path, const struct sb_protect_options *opt
                   "--update' makes that anew; if it cannot be opened, move it away, and --repair "
                   "makes it again as it was then");
     else if (err->code != SB_NOENT)
-        sb_report(options->notify, SB_WARNING, "parity", NULL, "%s", err->text);
+        sb_report(options->notify, err->code == SB_DAMAGED ? SB_WARNING : SB_PROBLEM, "parity",
+                  NULL, "%s", err->text);
     return SB_OK;
 }
 
@@ -312,6 +314,57 @@ static enum sb_code bring_back_shards(struct missing *missing, struct sb_error *
     return code ? code : missing->code;
 }
 
+/* Is it as it was protected, but for its end, which is missing? */
+static bool is_cut(const char *path, const struct sb_protect_options *options, int64_t *size)
+{
+    struct sb_protected work = {.path = path, .options = options};
+    struct sb_error ignored;
+    bool cut = sb_protect_name(path, &work.name, &ignored) == SB_OK &&
+               sb_protected_open(&work, SB_PARITY_READ, &ignored) == SB_OK &&
+               sb_protected_open_parity(&work, SB_PARITY_READ, &ignored) == SB_OK &&
+               sb_protect_is_current(&work.parity->super, &work.file->st) &&
+               work.file->st.st_size < work.parity->super.shape.size;
+
+    *size = cut ? (int64_t)work.file->st.st_size : 0;
+    sb_parity_free(work.parity);
+    sb_file_free(work.file);
+    sb_buf_release(&work.name);
+    return cut;
+}
+
+/* Only what is past the end, at `context`. */
+static enum sb_code past_end(void *context, int64_t from, int64_t to, int64_t *begin, int64_t *end,
+                             struct sb_error *err)
+{
+    const int64_t *size = context;
+
+    (void)err;
+    *end = to;
+    *begin = from > *size ? from : *size;
+    if (*begin > to)
+        *begin = to;
+    return SB_OK;
+}
+
+static void grow_shard(void *context, const char *path)
+{
+    struct missing *missing = context;
+    struct sb_protect_holds holds = {0};
+    int64_t size;
+    const struct sb_protect_guard guard = {.next = past_end, .context = &size};
+
+    if (missing->code || strcmp(path, missing->index) == 0 || !has_parity(path) ||
+        !is_cut(path, missing->options, &size))
+        return;
+    if (!missing->options->dry_run)
+        missing->code = sb_protect_hold(&holds, path, missing->err);
+    if (!missing->code)
+        missing->code = sb_protect_guarded(path, missing->options, &guard, missing->err);
+    if (missing->code)
+        missing->code = leave(path, missing->options, missing->err);
+    sb_protect_release(&holds);
+}
+
 enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_options *options,
                                    struct sb_error *err)
 {
@@ -320,8 +373,9 @@ enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_opt
 
     if (!code)
         code = sb_protect_walk(path, look, &missing, err);
-    if (code || !missing.any)
-        return code;
-    code = bring_back_shards(&missing, err);
-    return code ? leave(path, options, err) : SB_OK;
+    if (!code && missing.any && bring_back_shards(&missing, err))
+        code = leave(path, options, err);
+    if (!code)
+        code = sb_protect_walk(path, grow_shard, &missing, err);
+    return code ? code : missing.code;
 }

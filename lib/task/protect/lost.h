@@ -10,13 +10,14 @@
 /*
  * Any file that is there is repaired (sb_protect) if it, or its parity file, is damaged. If it is
  * an archive's index and is missing, it is made again as it was when it was protected; so are
- * shards that its index has and that are missing. That takes a redundancy of 100 %. It is made
+ * shards that its index has and that are missing. That takes a redundancy of 100 %. A shard that
+ * was cut grows again if all that is missing can be made. What is missing is made
  * under a temporary name (store/out/temporary.h), synced, gets the time that is noted, and is
  * renamed: SB_NOTE "remade".
  *
- * What cannot be done by a parity file is reported as SB_WARNING "parity", or "changed" if the file
- * changed since, and left to who opens it. Without a parity file nothing is done. An index is not
- * made again beside a journal, which is of a later one: SB_LOCKED.
+ * What cannot be done by a parity file is reported as SB_PROBLEM "parity", or SB_WARNING "changed"
+ * if the file changed since, and left to who opens it. Without a parity file nothing is done. An
+ * index is not made again beside a journal, which is of a later one: SB_LOCKED.
  */
 enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_options *options,
                                    struct sb_error *err) SB_CHECKED;

@@ -196,6 +196,7 @@ static enum sb_code take_mended(void *context, const struct sb_parity_part *part
         return err->code;
     if (!allowed) {
         repair->contradicted = true;
+        repair->keep_size |= is_past_end(repair, part);
         return SB_OK;
     }
     if (!repair->last) {

@@ -186,7 +186,7 @@ static enum sb_code open_shard(struct shard *shard, struct sb_error *err)
         *err = failed;
         return code;
     }
-    sb_report(restore->notify, SB_WARNING, "parity", NULL, "%s", failed.text);
+    sb_report(restore->notify, SB_PROBLEM, "parity", NULL, "%s", failed.text);
     return SB_OK;
 }
 
