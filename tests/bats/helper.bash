@@ -249,10 +249,19 @@ PYTHON
 
 # holding FILE BYTE COMMAND...: another process has locked that byte for writing.
 holding() {
+    hold_byte LOCK_EX "$@"
+}
+
+# holding_shared FILE BYTE COMMAND...: likewise for reading.
+holding_shared() {
+    hold_byte LOCK_SH "$@"
+}
+
+hold_byte() {
     python3 - "$@" <<'END'
 import fcntl, os, subprocess, sys
-fd = os.open(sys.argv[1], os.O_RDWR)
-fcntl.lockf(fd, fcntl.LOCK_EX, 1, int(sys.argv[2]))
-sys.exit(subprocess.run(sys.argv[3:]).returncode)
+fd = os.open(sys.argv[2], os.O_RDWR)
+fcntl.lockf(fd, getattr(fcntl, sys.argv[1]), 1, int(sys.argv[3]))
+sys.exit(subprocess.run(sys.argv[4:]).returncode)
 END
 }

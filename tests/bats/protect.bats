@@ -635,7 +635,9 @@ shardbox protect: a-shard-00002-parity: written'
 @test "the parity file of a shard that is gone stays until it is removed by name" {
     make_protected_archive
     run_ok sb rm a 4 5 6
+    mv a-shard-00002-parity aside
     run_ok sb defrag a
+    mv aside a-shard-00002-parity
     [[ ! -e a-shard-00002 && -e a-shard-00002-parity ]]
     run_fail 2 sb protect --update a*
     stderr_is "shardbox protect: a-shard-00002: is missing, and has a parity file, which cannot make it again; bring it back from a copy, or, if it is not needed, remove that with 'shardbox protect --remove'"

@@ -5,6 +5,7 @@
 
 #include "archive/database.h"
 #include "archive/own/shardcount.h"
+#include "archive/parity/note.h"
 #include "archive/shards.h"
 #include "archive/writer/linked.h"
 #include "core/interrupt.h"
@@ -293,8 +294,11 @@ static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number, struct
     struct stat st;
 
     if (path && code == SB_OK && lstat(path, &st) == 0 && st.st_dev == known->device &&
-        st.st_ino == known->inode && st.st_size == 0 && unlink(path) && errno != ENOENT)
-        code = sb_fail_errno(err, errno, "%s", path);
+        st.st_ino == known->inode && st.st_size == 0) {
+        code = sb_protect_drop(path, err);
+        if (code == SB_OK && unlink(path) && errno != ENOENT)
+            code = sb_fail_errno(err, errno, "%s", path);
+    }
     free(path);
     return code;
 }

@@ -6,6 +6,7 @@
 #include "archive/own/own_names.h"
 #include "archive/own/settle.h"
 #include "archive/own/shardcount.h"
+#include "archive/parity/note.h"
 #include "archive/writer/linked.h"
 #include "core/interrupt.h"
 #include "core/io.h"
@@ -150,6 +151,8 @@ static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uin
         code = sb_note_confirm(&mover->hold.note, err);
     if (through && code == SB_OK && link(names.first, through))
         code = sb_fail_errno(err, errno, "%s", names.second);
+    if (code == SB_OK)
+        code = sb_protect_drop(names.second, err);
     if (code == SB_OK)
         code = sb_rename(through, names.second, err);
     release_names(&names);

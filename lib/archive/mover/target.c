@@ -3,6 +3,7 @@
  */
 #include "archive/mover/private.h"
 
+#include "archive/parity/note.h"
 #include "archive/shards.h"
 #include "archive/writer/linked.h"
 #include "core/io.h"
@@ -138,6 +139,8 @@ enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, st
         code = sb_hold_make_file(made, &fd, err);
     if (code == SB_OK && (fstat(fd, file) || close(fd)))
         code = sb_fail_errno(err, errno, "%s", made);
+    if (code == SB_OK)
+        code = sb_protect_drop(path, err);
     if (code == SB_OK)
         code = sb_rename(made, path, err);
     free(made);

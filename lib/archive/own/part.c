@@ -4,6 +4,7 @@
 #include "archive/own/hold.h"
 #include "archive/own/own_names.h"
 #include "archive/own/shardcount.h"
+#include "archive/parity/note.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -66,6 +67,8 @@ static enum sb_code discard(struct sb_hold *hold, sqlite3 *db, struct sb_error *
 
 static enum sb_code remove_file(const char *path, struct sb_error *err)
 {
+    if (sb_protect_drop(path, err))
+        return err->code;
     return unlink(path) && errno != ENOENT ? sb_fail_errno(err, errno, "%s", path) : SB_OK;
 }
 

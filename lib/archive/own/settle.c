@@ -7,6 +7,7 @@
 #include "archive/own/pending.h"
 #include "archive/own/progress.h"
 #include "archive/own/shardcount.h"
+#include "archive/parity/note.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -74,8 +75,11 @@ static enum sb_code remove_claimed(const struct sb_hold *hold, const char *suffi
     struct named file;
     enum sb_code code = look_at_shard(&file, hold->path, suffix, number, err);
 
-    if (code == SB_OK && sb_note_claims(&hold->note, kind, number, &file.look.identity))
-        code = remove_named(&file, err);
+    if (code == SB_OK && sb_note_claims(&hold->note, kind, number, &file.look.identity)) {
+        code = sb_protect_drop(file.path, err);
+        if (code == SB_OK)
+            code = remove_named(&file, err);
+    }
     release(&file);
     return code;
 }
@@ -302,11 +306,15 @@ static enum sb_code give_name(const struct sb_hold *hold, const struct named *fr
         return remove_named(from, err);
     if (sb_note_claims(&hold->note, SB_CLAIM_GONE, number, &to->look.identity)) {
         code = refuse_written(hold, from, to, err);
+        if (code == SB_OK)
+            code = sb_protect_drop(to->path, err);
         return code ? code : sb_rename(from->path, to->path, err);
     }
     if (sb_note_claims(&hold->note, SB_CLAIM_EMPTY, number, &to->look.identity) &&
-        sb_is_empty_file(&to->look))
-        return replace_empty(from, to, err);
+        sb_is_empty_file(&to->look)) {
+        code = sb_protect_drop(to->path, err);
+        return code ? code : replace_empty(from, to, err);
+    }
     return refuse_in_the_way(from, to, err);
 }
 
@@ -450,6 +458,22 @@ static enum sb_code drop_row(struct sb_hold *hold, struct sqlite3 *db, bool part
     return code ? code : sb_hold_begin(hold, db, err);
 }
 
+enum sb_code sb_settle_forget(const struct sb_hold *hold, struct sb_error *err)
+{
+    const struct sb_note_text *text = &hold->note.text;
+    char *old;
+    enum sb_code code;
+
+    if (text->aim != SB_AIM_REPLACE || text->claims[SB_CLAIM_GONE].count == 0)
+        return SB_OK;
+    old = sb_own_name(hold->path, SB_OLD_INDEX, err);
+    code = old ? sb_protect_drop(old, err) : err->code;
+    if (code == SB_OK)
+        code = sb_protect_drop_old(hold->path, err);
+    free(old);
+    return code;
+}
+
 /* The index under its old name is removed once the new one exists. */
 static enum sb_code remove_replaced(const struct sb_hold *hold, struct sb_error *err)
 {
@@ -472,6 +496,8 @@ static enum sb_code finish_committed(struct sb_hold *hold, uint32_t counted, str
                           sb_is_identical(&index.look.identity, &hold->note.text.subject)))
         code = remove_named(&index, err);
     release(&index);
+    if (code == SB_OK)
+        code = sb_settle_forget(hold, err);
     if (code == SB_OK && hold->note.text.aim == SB_AIM_REPLACE)
         code = remove_replaced(hold, err);
     if (code == SB_OK)

@@ -4,8 +4,9 @@
  * The run's note (note.h) records what it was doing, and the index shows whether the run reached
  * its commit: by which index exists, and which shards it counts. If the note and the index do not
  * belong together, because one of them was moved, replaced or copied meanwhile, nothing is renamed
- * or removed: SB_EXISTS names the file that is there, and what to do. A row of config about shards
- * under other names (pending.h) is followed unless a file is in the way.
+ * or removed: SB_EXISTS names the file that is there, and what to do. With a shard that is removed
+ * or replaced goes its parity file (archive/parity/note.h). A row of config about shards under
+ * other names (pending.h) is followed unless a file is in the way.
  */
 #ifndef SB_ARCHIVE_OWN_SETTLE_H
 #define SB_ARCHIVE_OWN_SETTLE_H
@@ -50,6 +51,12 @@ enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number,
  * which the index counts them. Replaces only files that the note lists for removal. Synced.
  */
 enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
+
+/*
+ * For the run of this note, after its commit: removes the parity file of an index that was replaced
+ * with all its shards. An index of the same shards leaves it. Not synced.
+ */
+enum sb_code sb_settle_forget(const struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
 
 /*
  * For the run of this note, after its commit: removes the shards that it lists for removal. Not

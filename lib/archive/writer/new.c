@@ -193,6 +193,8 @@ enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, 
 
     if (code == SB_OK)
         code = sb_new_index_place(&writer->hold, from, fd, identity, &writer->committed, err);
+    if (code == SB_OK)
+        code = sb_settle_forget(&writer->hold, err);
     if (code)
         return code;
     sb_database_close(writer->replaced);

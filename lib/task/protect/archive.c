@@ -16,8 +16,7 @@
 
 #define REST_SIZE (sizeof("-shard-00000") - 1)
 
-/* Bytes of the archive's name in that of a shard; 0: no shard. */
-static size_t base_of_shard(const char *path)
+size_t sb_protect_base_of_shard(const char *path)
 {
     size_t size = strlen(path);
 
@@ -118,6 +117,29 @@ static enum sb_code find_shards(const char *base, struct shards *out, struct sb_
     return code;
 }
 
+/* Can this be what protects a shard that is missing? A foreign file of the name is not. */
+static bool has_parity(const char *shard)
+{
+    struct sb_parity *parity = NULL;
+    struct sb_buf name = {0};
+    struct sb_error ignored;
+    bool has = sb_protect_find(shard, &name, &ignored) == SB_OK && name.size > 0 &&
+               sb_parity_open(&parity, name.data, SB_PARITY_READ, &ignored) == SB_OK &&
+               sb_protect_has_note(&parity->super);
+
+    sb_parity_free(parity);
+    sb_buf_release(&name);
+    return has;
+}
+
+/* A link leads to another archive's shard, which is protected there. */
+static bool is_to_be_protected(const char *shard)
+{
+    struct stat st;
+
+    return lstat(shard, &st) == 0 ? !S_ISLNK(st.st_mode) : has_parity(shard);
+}
+
 enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const char *path),
                              void *context, struct sb_error *err)
 {
@@ -135,7 +157,7 @@ enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const
             continue;
         shard = sb_shard_name(base, shards.numbers[i], err);
         code = shard ? SB_OK : err->code;
-        if (shard)
+        if (shard && is_to_be_protected(shard))
             each(context, shard);
         free(shard);
     }
@@ -146,17 +168,13 @@ enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const
 
 bool sb_protect_has_shard(const char *index, const char *path)
 {
-    size_t size = base_of_shard(path);
-    struct sb_buf parity = {0};
-    struct sb_error ignored;
-    bool has;
+    size_t size = sb_protect_base_of_shard(path);
+    struct stat st;
 
     if (size == 0 || size != sb_index_base_size(index) || strncmp(index, path, size) != 0)
         return false;
-    has = sb_protect_is_index(index) &&
-          (is_file(path) || (sb_protect_find(path, &parity, &ignored) == SB_OK && parity.size > 0));
-    sb_buf_release(&parity);
-    return has;
+    return sb_protect_is_index(index) &&
+           (lstat(path, &st) == 0 ? S_ISREG(st.st_mode) || S_ISLNK(st.st_mode) : has_parity(path));
 }
 
 /* Of an index itself also readers: those of a WAL, and their writers, have no other lock. */
@@ -173,7 +191,8 @@ static int take_locks(int fd, bool whole)
     return number;
 }
 
-static enum sb_code lock(int fd, const char *index, bool whole, struct sb_error *err)
+static enum sb_code lock(const struct sb_protect_holds *holds, int fd, const char *index,
+                         bool whole, struct sb_error *err)
 {
     unsigned waited = 0;
     enum sb_code code;
@@ -187,16 +206,17 @@ static enum sb_code lock(int fd, const char *index, bool whole, struct sb_error 
                              index, whole ? "using" : "writing")
                    : SB_OK;
     } while (sb_lock_await(&code, &waited, err));
-    if (code || number == 0)
+    if (code || number == 0 || (holds->only_reads && sb_locks_are_missing(number)))
         return code;
     return sb_fail_to_lock(err, number, index);
 }
 
-static enum sb_code hold(int fd, const char *index, bool whole, struct sb_error *err)
+static enum sb_code hold(const struct sb_protect_holds *holds, int fd, const char *index,
+                         bool whole, struct sb_error *err)
 {
     struct stat locked, now;
 
-    if (lock(fd, index, whole, err))
+    if (lock(holds, fd, index, whole, err))
         return err->code;
     if (fstat(fd, &locked) || stat(index, &now) || !sb_is_same_file(&now, &locked))
         return sb_fail(err, SB_LOCKED, "%s: was replaced by another process just now; try again",
@@ -220,7 +240,7 @@ static enum sb_code hold_at(struct sb_protect_holds *holds, const char *index, b
     if (fd < 0)
         return sb_fail_errno(err, errno, "%s", index);
     holds->fds[holds->count++] = fd;
-    return hold(fd, index, whole, err);
+    return hold(holds, fd, index, whole, err);
 }
 
 /* A shard's index has its name without the end, now or in old archives. */
@@ -243,12 +263,25 @@ static enum sb_code hold_of_shard(struct sb_protect_holds *holds, const char *pa
     return code;
 }
 
-enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path, struct sb_error *err)
+static enum sb_code hold_all(struct sb_protect_holds *holds, const char *path, bool whole,
+                             struct sb_error *err)
 {
-    size_t base = base_of_shard(path);
+    size_t base = sb_protect_base_of_shard(path);
     enum sb_code code = base ? hold_of_shard(holds, path, base, err) : SB_OK;
 
-    return !code && sb_protect_is_index(path) ? hold_at(holds, path, true, err) : code;
+    return !code && sb_protect_is_index(path) ? hold_at(holds, path, whole, err) : code;
+}
+
+enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path, struct sb_error *err)
+{
+    return hold_all(holds, path, true, err);
+}
+
+enum sb_code sb_protect_hold_to_read(struct sb_protect_holds *holds, const char *path,
+                                     struct sb_error *err)
+{
+    holds->only_reads = true;
+    return hold_all(holds, path, false, err);
 }
 
 void sb_protect_release(struct sb_protect_holds *holds)

@@ -4,7 +4,8 @@
 #ifndef SB_TASK_PROTECT_IMPL_H
 #define SB_TASK_PROTECT_IMPL_H
 
-#include "archive/parity/parity.h"
+#include "archive/parity/make.h"
+#include "archive/parity/note.h"
 #include "store/out/lock.h"
 #include "task/protect/protect.h"
 
@@ -12,6 +13,7 @@
 struct sb_protect_holds {
     int fds[3];
     unsigned count;
+    bool only_reads; /* goes on where locks do not work, since no writer can write there */
 };
 
 struct sb_protected {
@@ -36,36 +38,10 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_
 /* The length of a name without the end of a parity file's; 0: it does not end so. */
 size_t sb_protect_base_size(const char *name);
 
-/* What the parity file notes of a file: SB_PARITY_USER bytes. */
-void sb_protect_note(unsigned char *user, const struct stat *st);
-
-/* Adds that the file was lost, and made again as it was then: until it is protected anew, others
- * may be newer than it. */
-void sb_protect_note_old(unsigned char *user);
-bool sb_protect_noted_old(const struct sb_parity_super *super);
-
-/* What a run that was killed was doing to the file. */
-enum sb_protect_repairing {
-    SB_REPAIRING_NOTHING,
-    SB_REPAIRING,         /* what the parity file protects */
-    SB_REPAIRING_CHANGED, /* a file that had changed since, by what an index says of it */
-};
-
-/* Adds that to it. */
-void sb_protect_note_repair(unsigned char *user, enum sb_protect_repairing repairing);
-enum sb_protect_repairing sb_protect_noted_repair(const struct sb_parity_super *super);
-bool sb_protect_has_note(const struct sb_parity_super *super);
-
-/* The time of the file that is noted. */
-struct timespec sb_protect_noted_time(const struct sb_parity_super *super);
-
-/* Is the parity file that of the file as it is, apart from damage? */
-bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st);
-
 /*
- * Of one that is not: SB_CHANGED. A repair may have been killed after it wrote and before it gave
- * the file its time again, which looks like a change by others: only the user knows, and with that
- * time it can go on. `always`: else SB_OK where no repair was under way.
+ * Of a parity file that is not current: SB_CHANGED. A repair may have been killed after it wrote
+ * and before it gave the file its time again, which looks like a change by others: only the user
+ * knows, and with that time it can go on. `always`: else SB_OK where no repair was under way.
  */
 enum sb_code sb_protect_refuse_changed(const struct sb_protected *work, bool always,
                                        struct sb_error *err) SB_CHECKED;
@@ -85,6 +61,27 @@ bool sb_protect_is_index(const char *path);
 enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int error_number,
                                      struct sb_error *err);
 
+/* sb_parity_make, or one of its kind. */
+typedef enum sb_code sb_protect_write(const struct sb_file *file,
+                                      const struct sb_parity_options *options,
+                                      struct sb_error *err);
+
+/* Removes what a killed run left under the name of a parity file that is made, and refuses what
+ * none did. The name goes to the buffer. */
+enum sb_code sb_protect_clear(const struct sb_protected *work, struct sb_buf *temporary,
+                              struct sb_error *err) SB_CHECKED;
+
+/* The pieces of a word as they are requested, or as the open parity file has them. */
+enum sb_code sb_protect_choose_words(const struct sb_protected *work,
+                                     struct sb_parity_options *wanted,
+                                     struct sb_error *err) SB_CHECKED;
+
+/* The file is open; the parity file, too, if its words are to be kept. vet: NULL, or what
+ * sb_protect_vet_begin made. */
+struct sb_protect_vet;
+enum sb_code sb_protect_write_parity(struct sb_protected *work, sb_protect_write *write,
+                                     struct sb_protect_vet *vet, struct sb_error *err) SB_CHECKED;
+
 enum sb_code sb_protect_make(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_protect_update(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
 
@@ -99,6 +96,39 @@ enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err) 
  */
 enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path,
                              struct sb_error *err) SB_CHECKED;
+
+/*
+ * Likewise while such a file is read: readers of an index go on, and its state is one that was
+ * committed.
+ */
+enum sb_code sb_protect_hold_to_read(struct sb_protect_holds *holds, const char *path,
+                                     struct sb_error *err) SB_CHECKED;
 void sb_protect_release(struct sb_protect_holds *holds);
+
+/* Is it an archive's index, by its beginning or by the shards beside it? */
+bool sb_protect_is_index(const char *path);
+
+/* The length of an archive's name in that of its shard; 0: it is no name of a shard. */
+size_t sb_protect_base_of_shard(const char *path);
+
+/*
+ * Files of a shard that changed, while its parity is made anew: damaged bytes must not be protected
+ * as if they were right.
+ */
+struct sb_protect_vet;
+
+/*
+ * Of a file that has no shard's name, and of one that its archive does not use: *out is NULL. Else
+ * writers are kept out until it is freed. SB_DAMAGED, SB_NOENT: the index is damaged or lost.
+ */
+enum sb_code sb_protect_vet_begin(struct sb_protect_vet **out, const struct sb_protected *work,
+                                  struct sb_error *err) SB_CHECKED;
+void sb_protect_vet_free(struct sb_protect_vet *vet); /* NULL is allowed */
+
+/* context: the vet. The files with bytes in this stretch; of several calls each begins where the
+ * one before ended, or later. SB_DAMAGED: one does not match its CRC32C. As `renews` of
+ * archive/parity/make.h. */
+enum sb_code sb_protect_vet(void *context, int64_t from, int64_t to,
+                            struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -1,5 +1,4 @@
 #include "archive/parity/make.h"
-#include "archive/parity/check.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "core/little_endian.h"
@@ -9,83 +8,17 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define USUAL_PER_MILLE 50
-
-/*
- * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time, and while a repair
- * writes 1, or 2 if the file had changed before it; 1 if the file was lost and made again from
- * here; 8 bytes each; zeros.
- */
-static const unsigned char note_kind[8] = "SBPROT01";
-
-#define REPAIR_AT 32
-#define OLD_AT    40
+#define INDEX_PER_MILLE 1000
 
 /* A change soon after another may get the same time: that of the kernel's last tick, or where
  * seconds are all that is kept, the same second, or two. */
 #define SETTLED_NS (2 * SB_SECOND)
 #define WAITS_MOST 4
-
-void sb_protect_note(unsigned char *user, const struct stat *st)
-{
-    unsigned char *at = user + sizeof(note_kind);
-
-    memset(user, 0, SB_PARITY_USER);
-    memcpy(user, note_kind, sizeof(note_kind));
-    at = sb_put_u64(at, (uint64_t)st->st_size);
-    at = sb_put_u64(at, (uint64_t)st->st_mtim.tv_sec);
-    sb_put_u64(at, (uint64_t)st->st_mtim.tv_nsec);
-}
-
-bool sb_protect_has_note(const struct sb_parity_super *super)
-{
-    return memcmp(super->user, note_kind, sizeof(note_kind)) == 0;
-}
-
-/* A copy may have lost the nanoseconds of its time. */
-static bool same_time(const unsigned char *user, const struct stat *st)
-{
-    return sb_get_u64(user + 16) == (uint64_t)st->st_mtim.tv_sec &&
-           (st->st_mtim.tv_nsec == 0 || sb_get_u64(user + 24) == (uint64_t)st->st_mtim.tv_nsec);
-}
-
-void sb_protect_note_old(unsigned char *user)
-{
-    sb_put_u64(user + OLD_AT, 1);
-}
-
-bool sb_protect_noted_old(const struct sb_parity_super *super)
-{
-    return sb_get_u64(super->user + OLD_AT) != 0;
-}
-
-void sb_protect_note_repair(unsigned char *user, enum sb_protect_repairing repairing)
-{
-    sb_put_u64(user + REPAIR_AT, repairing);
-}
-
-enum sb_protect_repairing sb_protect_noted_repair(const struct sb_parity_super *super)
-{
-    uint64_t noted = sb_get_u64(super->user + REPAIR_AT);
-
-    return noted <= SB_REPAIRING_CHANGED ? (enum sb_protect_repairing)noted : SB_REPAIRING_NOTHING;
-}
-
-struct timespec sb_protect_noted_time(const struct sb_parity_super *super)
-{
-    return (struct timespec){.tv_sec = (time_t)sb_get_u64(super->user + 16),
-                             .tv_nsec = (long)sb_get_u64(super->user + 24)};
-}
-
-bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st)
-{
-    return super->valid == sb_parity_pieces(&super->shape) &&
-           sb_get_u64(super->user + 8) == (uint64_t)super->shape.size &&
-           st->st_size <= super->shape.size && same_time(super->user, st);
-}
 
 enum sb_code sb_protect_refuse_changed(const struct sb_protected *work, bool always,
                                        struct sb_error *err)
@@ -144,66 +77,97 @@ static enum sb_code refuse_replaced(const struct sb_protected *work, struct sb_e
                    work->path);
 }
 
-/* Removes what a killed run left, and refuses what none did. */
-static enum sb_code clear_temporary(const struct sb_protected *work, struct sb_error *err)
+enum sb_code sb_protect_clear(const struct sb_protected *work, struct sb_buf *temporary,
+                              struct sb_error *err)
 {
     struct sb_out_lock lock;
-    enum sb_code code = sb_out_temporary_make(&lock, work->name.data, work->name.data, err);
+    struct stat st;
 
-    if (!code)
-        sb_out_lock_drop(&lock);
-    return code;
-}
-
-static enum sb_code choose_words(const struct sb_protected *work, struct sb_parity_options *wanted,
-                                 struct sb_error *err)
-{
-    unsigned per_mille = work->options->per_mille;
-
-    if (per_mille == 0 && work->parity) {
-        wanted->data = work->parity->super.shape.data;
-        wanted->parity = work->parity->super.shape.parity;
+    if (sb_out_temporary_name(work->name.data, temporary, err))
+        return err->code;
+    if (lstat(temporary->data, &st) && errno == ENOENT)
         return SB_OK;
-    }
-    return sb_parity_redundancy(per_mille ? per_mille : USUAL_PER_MILLE, &wanted->data,
-                                &wanted->parity, err);
+    if (sb_out_temporary_make(&lock, work->name.data, work->name.data, err))
+        return err->code;
+    sb_out_lock_drop(&lock);
+    return SB_OK;
 }
 
-static enum sb_code write_parity(struct sb_protected *work, struct sb_error *err)
+/* Not what is a shard, and begins with such a file. */
+static bool is_whole_index(const struct sb_protected *work)
+{
+    size_t base = sb_protect_base_of_shard(work->path);
+    char *index = base ? strndup(work->path, base) : NULL;
+    bool shard = index && sb_protect_has_shard(index, work->path);
+
+    free(index);
+    return !shard && sb_protect_is_index(work->path);
+}
+
+/* An index may be lost as a whole, and nothing can be read without it. */
+static unsigned redundancy_of(const struct sb_protected *work)
+{
+    unsigned per_mille = work->options->per_mille ? work->options->per_mille : USUAL_PER_MILLE;
+
+    return per_mille < INDEX_PER_MILLE && is_whole_index(work) ? INDEX_PER_MILLE : per_mille;
+}
+
+enum sb_code sb_protect_choose_words(const struct sb_protected *work,
+                                     struct sb_parity_options *wanted, struct sb_error *err)
+{
+    if (work->options->per_mille == 0 && work->parity) {
+        const struct sb_parity_shape *shape = &work->parity->super.shape;
+
+        wanted->data = shape->data;
+        wanted->parity = shape->parity;
+        if (shape->parity >= shape->data || !is_whole_index(work))
+            return SB_OK;
+    }
+    return sb_parity_redundancy(redundancy_of(work), &wanted->data, &wanted->parity, err);
+}
+
+static enum sb_code write_with(struct sb_protected *work, struct sb_parity_options *wanted,
+                               sb_protect_write *write, struct sb_error *err)
 {
     struct sb_buf temporary = {0};
     unsigned char user[SB_PARITY_USER];
     struct stat st;
-    struct sb_parity_options wanted = {
-        .path = work->name.data,
-        .threads = work->options->threads,
-        .user = user,
-        .progress = work->options->progress,
-        .context = work->options->context,
-    };
-    enum sb_code code = choose_words(work, &wanted, err);
+    enum sb_code code = sb_protect_clear(work, &temporary, err);
 
-    if (!code && work->options->dry_run) {
-        sb_report(work->options->notify, SB_NOTE, "would-write", wanted.path, "would be written");
-        return SB_OK;
-    }
-    if (!code)
-        code = clear_temporary(work, err);
-    if (!code)
-        code = sb_out_temporary_name(work->name.data, &temporary, err);
     if (!code)
         code = let_time_pass(work, &st, err);
     if (!code)
         code = refuse_replaced(work, err);
     if (!code) {
         sb_protect_note(user, &st);
-        wanted.temporary = temporary.data;
-        code = sb_parity_make(work->file, &wanted, err);
+        wanted->user = user;
+        wanted->temporary = temporary.data;
+        code = write(work->file, wanted, err);
     }
     sb_buf_release(&temporary);
     if (!code)
-        sb_report(work->options->notify, SB_NOTE, "written", wanted.path, "written");
+        sb_report(work->options->notify, SB_NOTE, "written", wanted->path, "written");
     return code;
+}
+
+enum sb_code sb_protect_write_parity(struct sb_protected *work, sb_protect_write *write,
+                                     struct sb_protect_vet *vet, struct sb_error *err)
+{
+    struct sb_parity_options wanted = {
+        .path = work->name.data,
+        .threads = work->options->threads,
+        .progress = work->options->progress,
+        .context = work->options->context,
+        .renews = vet ? sb_protect_vet : NULL,
+        .renews_context = vet,
+    };
+
+    if (sb_protect_choose_words(work, &wanted, err))
+        return err->code;
+    if (!work->options->dry_run)
+        return write_with(work, &wanted, write, err);
+    sb_report(work->options->notify, SB_NOTE, "would-write", wanted.path, "would be written");
+    return SB_OK;
 }
 
 enum sb_code sb_protect_make(struct sb_protected *work, struct sb_error *err)
@@ -214,7 +178,7 @@ enum sb_code sb_protect_make(struct sb_protected *work, struct sb_error *err)
         return err->code;
     switch (sb_protected_open_parity(work, SB_PARITY_READ, &found)) {
     case SB_NOENT:
-        return write_parity(work, err);
+        return sb_protect_write_parity(work, sb_parity_make, NULL, err);
     case SB_OK:
         return sb_fail(err, SB_EXISTS,
                        "%s: has a parity file already; --update brings it up to date", work->path);
@@ -222,52 +186,4 @@ enum sb_code sb_protect_make(struct sb_protected *work, struct sb_error *err)
         *err = found;
         return err->code;
     }
-}
-
-/* Of a file that did not change: damaged bytes must not be protected as if they were right. */
-static enum sb_code refuse_damage(const struct sb_protected *work, struct sb_error *err)
-{
-    struct sb_parity_check_options wanted = {0};
-    struct sb_parity_bad *bad;
-    enum sb_code code = sb_parity_check(&bad, work->parity, work->file, &wanted, err);
-
-    if (!code && sb_parity_bad_count(bad, SB_PARITY_DATA) > 0)
-        code =
-            sb_fail(err, SB_DAMAGED, "%s: is damaged; repair it first, with --repair", work->path);
-    sb_parity_bad_free(bad);
-    return code;
-}
-
-static bool is_as_requested(const struct sb_protected *work, const struct sb_parity_options *wanted)
-{
-    const struct sb_parity_shape *shape = &work->parity->super.shape;
-
-    return shape->data == wanted->data && shape->parity == wanted->parity;
-}
-
-enum sb_code sb_protect_update(struct sb_protected *work, struct sb_error *err)
-{
-    struct sb_parity_options wanted = {0};
-    enum sb_code code;
-
-    if (sb_protected_open(work, SB_PARITY_READ, err))
-        return err->code;
-    code = sb_protected_open_parity(work, SB_PARITY_READ, err);
-    if (code == SB_NOENT)
-        return write_parity(work, err);
-    if (!code)
-        code = choose_words(work, &wanted, err);
-    if (!code && !sb_protect_is_current(&work->parity->super, &work->file->st)) {
-        code = sb_protect_refuse_changed(work, false, err);
-        return code ? code : write_parity(work, err);
-    }
-    if (code)
-        return code;
-    if (is_as_requested(work, &wanted)) {
-        sb_report(work->options->notify, SB_NOTE, "current", work->path,
-                  "its parity file is up to date");
-        return SB_OK;
-    }
-    code = refuse_damage(work, err);
-    return code ? code : write_parity(work, err);
 }

@@ -207,9 +207,12 @@ static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
         return sb_protect_fail_missing(work, errno, err);
     }
     code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data, err);
-    if (code || options->act != SB_PROTECT_REPAIR || work->guard)
+    if (code || options->act == SB_PROTECT_REMOVE || work->guard)
         return code;
-    return sb_protect_hold(&work->holds, work->path, err);
+    if (options->act == SB_PROTECT_REPAIR)
+        return sb_protect_hold(&work->holds, work->path, err);
+    return sb_protect_is_index(work->path) ? sb_protect_hold_to_read(&work->holds, work->path, err)
+                                           : SB_OK;
 }
 
 enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,

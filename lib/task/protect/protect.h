@@ -6,11 +6,22 @@
  * the file changed since: nothing is checked or mended then, so that a parity file never brings
  * back old bytes. A file that became shorter, but kept its time, is damaged.
  *
+ * An update writes what changed in place: sections of the parity file whose bytes are all as they
+ * were stay as they are on disk. A killed one leaves the parity file of before, which is known not
+ * to be that of the file any more, or the new one. In the sections that are made anew of a shard
+ * that changed, the archive's files are checked first.
+ *
+ * An index is read under the locks of a writer, so that a state is protected that was committed.
+ * The parity of an index is written before that of the shards: a run that is killed in between
+ * leaves an index that can be brought back as it is, with shards that are as it says, and not an
+ * older one beside them.
+ *
  * One run at a time has the parity file, by a lock beside it (store/out/lock.h), except for checks.
  */
 #ifndef SB_TASK_PROTECT_PROTECT_H
 #define SB_TASK_PROTECT_PROTECT_H
 
+#include "archive/parity/note.h"
 #include "core/buf.h"
 
 #include <stdbool.h>
@@ -18,7 +29,8 @@
 
 enum sb_protect_act {
     SB_PROTECT_MAKE,   /* SB_EXISTS: it has one */
-    SB_PROTECT_UPDATE, /* makes it anew if the file changed, or another redundancy is requested */
+    SB_PROTECT_UPDATE, /* makes it, brings it up to date, or makes it anew if another redundancy is
+                          requested */
     SB_PROTECT_CHECK,
     SB_PROTECT_REPAIR, /* in place, also the parity file; the file keeps its time */
     SB_PROTECT_REMOVE, /* the parity file; the file may be missing */
@@ -36,7 +48,8 @@ struct sb_protect_result {
 
 struct sb_protect_options {
     enum sb_protect_act act;
-    unsigned per_mille; /* parity per thousand bytes; 0: as the parity file has, or 50 */
+    unsigned per_mille; /* parity per thousand bytes; 0: as the parity file has, or 50. An archive's
+                           index has 1000 at least, to come back when all of it is lost */
     unsigned threads;
     bool hard_links; /* repair files that have several names */
     bool one;        /* SB_INVALID for a parity file; else it is passed over */
@@ -60,9 +73,6 @@ struct sb_protect_guard {
     bool rewritten; /* the caller wrote what the file had: it may be as it was protected */
 };
 
-/* Of the name of a parity file, after that of its file. */
-#define SB_PROTECT_SUFFIX "-parity"
-
 /* The name of the file's parity file. Replaces what the buffer holds. */
 enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
 
@@ -76,7 +86,8 @@ int64_t sb_protect_work(const char *path, const struct sb_protect_options *optio
  * SB_FORMAT: the file is no regular one, or a link, or what is there under the name of its parity
  * file is none; SB_EXISTS; SB_NOENT; SB_LOCKED; SB_CHANGED: it changed since the parity file was
  * made, or while it was read; SB_DAMAGED: the tables of the parity file contradict each other, or
- * an update would protect damaged bytes; SB_INVALID: a parity file itself.
+ * an update would protect damaged bytes, or cannot know, as the archive's index is damaged;
+ * SB_INVALID: a parity file itself.
  */
 enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
                         struct sb_error *err) SB_CHECKED;
@@ -100,12 +111,14 @@ enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_option
 /*
  * Calls `each` for the path, and if it has the name or the beginning of an archive's index, for the
  * shards beside it. They are known by their names alone, as the index may
- * be damaged. A missing shard comes if its parity file is there.
+ * be damaged. A missing shard comes if its parity file is there. Links do not come: they lead to
+ * shards of other archives, which are protected there.
  */
 enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const char *path),
                              void *context, struct sb_error *err) SB_CHECKED;
 
-/* Does a walk from the path `index` come to this file, as a shard? */
+/* Is this file one of those that a walk from the path `index` comes to as shards, or passes over?
+ */
 bool sb_protect_has_shard(const char *index, const char *path);
 
 #endif

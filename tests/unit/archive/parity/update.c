@@ -274,20 +274,100 @@ static void the_parity_file_grows_as_the_file_does(void)
     CHECK(is_up_to_date());
 }
 
-static void what_was_valid_is_not_taken_for_new(void)
+static struct {
+    unsigned calls;
+    int64_t from, to; /* of the last */
+    enum sb_code answer;
+} renewed;
+
+static enum sb_code renews(void *context, int64_t from, int64_t to, struct sb_error *fail)
 {
-    if (!make_world(130000, 20, 4, 3))
+    (void)context;
+    renewed.calls++;
+    renewed.from = from;
+    renewed.to = to;
+    return renewed.answer ? sb_fail(fail, renewed.answer, "not to be renewed") : SB_OK;
+}
+
+static enum sb_code update_with_renews(unsigned k, unsigned m, unsigned words)
+{
+    struct sb_parity_options options = options_of(k, m, words);
+    struct sb_file *file = open_data();
+    enum sb_code code;
+
+    options.renews = renews;
+    renewed.calls = 0;
+    code = sb_parity_update(file, &options, &err);
+    sb_file_free(file);
+    return code;
+}
+
+/* Changed in the middle, without a mark: that section moves, and all others stay. */
+static void only_sections_that_changed_are_made_anew(void)
+{
+    struct sb_parity_super before, after;
+    unsigned char *bytes;
+
+    if (!make_world(500000, 20, 4, 1))
         return;
-    CHECK(mark((int64_t)data.size) == SB_OK);
-    write_data(130000, 140000);
+    CHECK(sb_parity_get_super(&before, parity.at, 0));
+    bytes = first_bytes(&parity, parity.size);
     copy(&data_now, &data);
-    spoil(&data_now, 128000, 1);
-    store(data_path, &data_now);
-    CHECK(update(20, 4, 3) == SB_DAMAGED);
-    CHECK(strstr(err.text, ": bytes from 128000 on are damaged; mend them first") != NULL);
+    spoil(&data_now, 300000, 1);
+    copy(&data, &data_now);
     store(data_path, &data);
-    CHECK(update(20, 4, 3) == SB_OK);
+    renewed.answer = SB_DAMAGED;
+    CHECK(update_with_renews(20, 4, 1) == SB_DAMAGED);
+    CHECK(renewed.calls == 1 && renewed.from <= 300000 && renewed.to > 300000);
+    load(parity_path, &parity);
+    CHECK(memcmp(parity.at, bytes, parity.size) == 0);
+    renewed.answer = SB_OK;
+    CHECK(update_with_renews(20, 4, 1) == SB_OK);
+    CHECK(renewed.calls == 1 && renewed.from <= 300000 && renewed.to > 300000);
+    load(parity_path, &parity);
+    CHECK(sb_parity_get_super(&after, parity.at, 0));
+    for (int64_t i = 0; i < 7; i++) {
+        struct sb_parity_section section;
+        int64_t was = sb_parity_offset(&before, i), is = sb_parity_offset(&after, i);
+
+        sb_parity_section(&after.shape, i, &section);
+        if (section.first * after.shape.piece == renewed.from) {
+            CHECK(is != was);
+            continue;
+        }
+        CHECK(is == was && memcmp(parity.at + is, bytes + was,
+                                  (size_t)sb_parity_span(&after.shape, i, i + 1)) == 0);
+    }
+    free(bytes);
     CHECK(is_up_to_date());
+    CHECK(update_with_renews(20, 4, 1) == SB_OK);
+    CHECK(renewed.calls == 0);
+    CHECK(update_with_renews(10, 4, 1) == SB_OK);
+    CHECK(renewed.calls == 1 && renewed.from == 0 && renewed.to == 500000);
+}
+
+/* Sections here and there, again and again: what they leave is used again, and there are never too
+ * many extents. */
+static void changes_all_over_a_file(void)
+{
+    struct sb_parity_super super;
+
+    if (!make_world(2000000, 20, 4, 1))
+        return;
+    for (unsigned n = 0; n < 100; n++) {
+        copy(&data_now, &data);
+        for (unsigned i = draw(12); i < 12; i++)
+            spoil(&data_now, draw(1990000), 1);
+        copy(&data, &data_now);
+        store(data_path, &data);
+        if (!CHECK(update(20, 4, 1) == SB_OK) || !CHECK(is_up_to_date()))
+            return;
+        load(parity_path, &parity);
+        CHECK(sb_parity_get_super(&super, parity.at, 0));
+        CHECK(parity.size <
+              2 * ((size_t)sb_parity_span(&super.shape, 0, sb_parity_sections(&super.shape)) +
+                   16384));
+    }
 }
 
 static void where_nothing_is_it_is_made(void)
@@ -478,7 +558,8 @@ int main(void)
     RUN(a_file_grows_and_shrinks);
     RUN(sections_that_do_not_change_keep_their_bytes);
     RUN(the_parity_file_grows_as_the_file_does);
-    RUN(what_was_valid_is_not_taken_for_new);
+    RUN(only_sections_that_changed_are_made_anew);
+    RUN(changes_all_over_a_file);
     RUN(where_nothing_is_it_is_made);
     RUN(what_the_user_keeps_stays);
     RUN(what_a_disk_cannot_read_is_mended);

@@ -1,0 +1,144 @@
+#include "archive/parity/note.h"
+
+#include "core/io.h"
+#include "core/kept_open.h"
+#include "core/little_endian.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time, and while a repair
+ * writes 1, or 2 if the file had changed before it; 1 if the file was lost and made again from
+ * here; 8 bytes each; zeros.
+ */
+static const unsigned char note_kind[8] = "SBPROT01";
+
+#define REPAIR_AT 32
+#define OLD_AT    40
+
+void sb_protect_note(unsigned char *user, const struct stat *st)
+{
+    unsigned char *at = user + sizeof(note_kind);
+
+    memset(user, 0, SB_PARITY_USER);
+    memcpy(user, note_kind, sizeof(note_kind));
+    at = sb_put_u64(at, (uint64_t)st->st_size);
+    at = sb_put_u64(at, (uint64_t)st->st_mtim.tv_sec);
+    sb_put_u64(at, (uint64_t)st->st_mtim.tv_nsec);
+}
+
+bool sb_protect_has_note(const struct sb_parity_super *super)
+{
+    return memcmp(super->user, note_kind, sizeof(note_kind)) == 0;
+}
+
+/* A copy may have lost the nanoseconds of its time. */
+static bool same_time(const unsigned char *user, const struct stat *st)
+{
+    return sb_get_u64(user + 16) == (uint64_t)st->st_mtim.tv_sec &&
+           (st->st_mtim.tv_nsec == 0 || sb_get_u64(user + 24) == (uint64_t)st->st_mtim.tv_nsec);
+}
+
+void sb_protect_note_old(unsigned char *user)
+{
+    sb_put_u64(user + OLD_AT, 1);
+}
+
+bool sb_protect_noted_old(const struct sb_parity_super *super)
+{
+    return sb_get_u64(super->user + OLD_AT) != 0;
+}
+
+void sb_protect_note_repair(unsigned char *user, enum sb_protect_repairing repairing)
+{
+    sb_put_u64(user + REPAIR_AT, repairing);
+}
+
+enum sb_protect_repairing sb_protect_noted_repair(const struct sb_parity_super *super)
+{
+    uint64_t noted = sb_get_u64(super->user + REPAIR_AT);
+
+    return noted <= SB_REPAIRING_CHANGED ? (enum sb_protect_repairing)noted : SB_REPAIRING_NOTHING;
+}
+
+struct timespec sb_protect_noted_time(const struct sb_parity_super *super)
+{
+    return (struct timespec){.tv_sec = (time_t)sb_get_u64(super->user + 16),
+                             .tv_nsec = (long)sb_get_u64(super->user + 24)};
+}
+
+bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st)
+{
+    return super->valid == sb_parity_pieces(&super->shape) &&
+           sb_get_u64(super->user + 8) == (uint64_t)super->shape.size &&
+           st->st_size <= super->shape.size && same_time(super->user, st);
+}
+
+/* Of a block with such a note. */
+static bool get_super(int fd, off_t offset, struct sb_parity_super *super)
+{
+    unsigned char block[SB_PARITY_BLOCK];
+    struct sb_error ignored;
+    size_t got;
+
+    return sb_pread_full(fd, block, sizeof(block), offset, &got, "", &ignored) == SB_OK &&
+           got == sizeof(block) && sb_parity_get_super(super, block, offset) &&
+           sb_protect_has_note(super);
+}
+
+/* A foreign file of any size is not searched: one of these blocks is whole in all that was not
+ * damaged at both ends. */
+static bool find_super(const char *parity, struct sb_parity_super *super)
+{
+    int fd = open(parity, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    bool found;
+
+    if (fd < 0)
+        return false;
+    found = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= SB_PARITY_BLOCK &&
+            (get_super(fd, 0, super) ||
+             get_super(fd, st.st_size - st.st_size % SB_PARITY_BLOCK - SB_PARITY_BLOCK, super));
+    sb_close_kept(fd, NULL);
+    return found;
+}
+
+bool sb_protect_made(const char *parity)
+{
+    struct sb_parity_super super;
+
+    return find_super(parity, &super);
+}
+
+/* now: the file, whose own parity file is kept; NULL: it goes. */
+static enum sb_code drop(const char *path, const struct stat *now, struct sb_error *err)
+{
+    struct sb_parity_super super;
+    char *parity = NULL;
+    enum sb_code code = SB_OK;
+
+    if (asprintf(&parity, "%s" SB_PROTECT_SUFFIX, path) < 0)
+        return sb_fail_memory(err);
+    if (find_super(parity, &super) && !(now && sb_protect_is_current(&super, now)) &&
+        unlink(parity) && errno != ENOENT)
+        code = sb_fail_errno(err, errno, "%s: cannot be removed", parity);
+    free(parity);
+    return code;
+}
+
+enum sb_code sb_protect_drop(const char *path, struct sb_error *err)
+{
+    return drop(path, NULL, err);
+}
+
+enum sb_code sb_protect_drop_old(const char *path, struct sb_error *err)
+{
+    struct stat st;
+
+    return drop(path, stat(path, &st) ? NULL : &st, err);
+}

@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# shardbox protect: the index of an archive, and --update of what changed.
+
+load helper
+
+# make_archive: an archive a of three shards in tree order, and its parity files.
+make_archive() {
+    mkdir tree
+    for i in 1 2 3 4 5 6; do
+        seq "$i" 6000 >"tree/$i"
+    done
+    run_ok sb pack --shard-size=60K a -C tree .
+    run_ok sb protect a
+}
+
+# damage FILE OFFSET: the time stays, as where a disk is at fault.
+damage() {
+    touch -r "$1" time
+    printf XXXXXXXX | dd of="$1" bs=1M seek="$2" oflag=seek_bytes conv=notrunc status=none
+    touch -r time "$1"
+    rm time
+}
+
+size_of() {
+    stat -c %s "$1"
+}
+
+@test "the parity of an index is as large as the index at least, that of shards as requested" {
+    make_archive
+    (($(size_of a-parity) > $(size_of a)))
+    (($(size_of a-shard-00000-parity) < $(size_of a-shard-00000)))
+    damage a 0
+    head -c $(($(size_of a) - 1)) /dev/zero >zeros
+    touch -r a time
+    cp a-shard-00000 kept
+    dd if=zeros of=a bs=1M conv=notrunc status=none
+    touch -r time a
+    run_ok sb protect --repair a
+    run_ok sb verify a
+    run_ok sb protect --update --redundancy=10% -v a
+    stderr_has 'a: its parity file is up to date'
+    stderr_has 'a-shard-00000-parity: written'
+    run_ok sb protect --update --redundancy=200% a
+    (($(size_of a-parity) > 2 * $(size_of a)))
+}
+
+@test "an index is protected while nobody writes, and readers go on" {
+    make_archive
+    run_ok sb rm a 6
+    for byte in 0 1073741825; do
+        run_fail 2 holding a "$byte" "$SHARDBOX" protect --update --wait=0 a
+        stderr_has 'shardbox protect: a: another process is writing this archive; wait for it, or give --wait'
+    done
+    # The lock of SQLite's readers.
+    run_ok holding_shared a 1073741826 "$SHARDBOX" protect --update -v a
+    stderr_has 'a-parity: written'
+    run_ok sb protect --check a
+}
+
+@test "an index with a change that was interrupted, or is in a WAL, is not protected" {
+    make_archive
+    run_ok sb rm a 6
+    cp a-parity before
+    printf '\331\325\005\371\040\241\143\327' >a-journal
+    head -c 600 /dev/zero >>a-journal
+    run_fail 2 sb protect --update a
+    stderr_has 'a: a change of this archive was interrupted; finish it first'
+    cmp a-parity before
+    rm a-journal
+    run_ok sb protect --update a
+    cp a-parity before
+    sqlite3 a 'PRAGMA journal_mode = WAL' >/dev/null
+    python3 - <<'END2'
+import os, sqlite3
+db = sqlite3.connect('a')
+db.execute("UPDATE files SET mtime_ns = mtime_ns + 1")
+db.commit()
+os._exit(0)
+END2
+    [[ -s a-wal ]]
+    run_fail 2 sb protect --update a
+    stderr_has 'a: a change of this archive was interrupted; finish it first'
+    cmp a-parity before
+    sqlite3 a 'PRAGMA journal_mode = DELETE' >/dev/null
+    run_ok sb protect --update a
+}
+
+# make_large: a file of five sections, with 1000 % of parity, and its parity file.
+make_large() {
+    seq 2000000 >f
+    run_ok sb protect --redundancy=1000% f
+    cp f-parity before
+}
+
+# in_common A B: how many blocks of 4 KiB they have in common at the same places.
+in_common() {
+    python3 - "$@" <<'END2'
+import sys
+a, b = (open(name, 'rb').read() for name in sys.argv[1:])
+print(sum(a[i:i + 4096] == b[i:i + 4096] for i in range(0, min(len(a), len(b)), 4096)))
+END2
+}
+
+@test "what is appended leaves the parity of sections before it as it is on disk" {
+    make_large
+    inode=$(stat -c %i f-parity)
+    seq 100000 >>f
+    run_ok sb protect --update -v f
+    stderr_is 'shardbox protect: f-parity: written'
+    run_ok sb protect --check f
+    [[ $(stat -c %i f-parity) == "$inode" ]]
+    (($(in_common before f-parity) * 4096 > $(size_of before) / 2))
+}
+
+@test "what changes in the middle is all that is made anew" {
+    make_large
+    printf X | dd of=f bs=1M seek=10000000 oflag=seek_bytes conv=notrunc status=none
+    run_ok sb protect --update f
+    run_ok sb protect --check f
+    (($(in_common before f-parity) * 4096 > $(size_of before) * 3 / 4))
+    damage f 10000000
+    run_ok sb protect --repair f
+    [[ $(dd if=f bs=1 skip=10000000 count=1 status=none) == X ]]
+    # Only its time is another.
+    cp f-parity before
+    touch -d 2001-02-03 f
+    run_ok sb protect --update f
+    (($(in_common before f-parity) * 4096 >= $(size_of before) - 3 * 4096))
+}
+
+@test "a parity file does not grow without end, and one that has another name is made anew" {
+    make_large
+    for i in 1 2 3 4; do
+        printf X | dd of=f bs=1M seek=$((i * 3000000)) oflag=seek_bytes conv=notrunc status=none
+        run_ok sb protect --update f
+    done
+    run_ok sb protect --check f
+    (($(size_of f-parity) < 2 * $(size_of before)))
+    ln f-parity snapshot
+    cp f-parity before
+    printf Y | dd of=f bs=1M seek=100 oflag=seek_bytes conv=notrunc status=none
+    run_ok sb protect --update f
+    cmp snapshot before
+    run_ok sb protect --check f
+}
+
+@test "a parity file whose table is lost is made anew" {
+    make_large
+    echo more >>f
+    head -c 50000000 /dev/zero | dd of=f-parity bs=4096 seek=1 conv=notrunc status=none
+    run_ok sb protect --update f
+    run_ok sb protect --check f
+}
+
+@test "damage of a shard that changed is not protected as if it were right" {
+    make_archive
+    seq 7 6000 >tree/7
+    run_ok sb pack --append --shard-size=60K a -C tree 7
+    last=a-shard-0000$(($(ls -d a-shard-0000? | wc -l) - 1))
+    seq 10 >tree/8
+    run_ok sb protect --update a
+    run_ok sb pack --append a -C tree 8
+    cp "$last-parity" before
+    damage "$last" 1000
+    run_fail 1 sb protect --update -v a
+    stderr_has "shardbox protect: $last: its file '7' is damaged, and would be protected so; repair it first"
+    stderr_has 'a-parity: written'
+    cmp "$last-parity" before
+}
+
+@test "a shard that changed is not protected without its index" {
+    make_archive
+    seq 10 >tree/8
+    run_ok sb pack --append a -C tree 8
+    last=$(ls a-shard-*[0-9] | tail -n1)
+    cp "$last-parity" before
+    mv a elsewhere
+    run_fail 2 sb protect --update "$last"
+    stderr_has "$last: changed, and without its index ("
+    stderr_has "bring the index back first, or if this is no shard, --remove its parity file"
+    seq 100000 >a
+    run_fail 1 sb protect --update "$last"
+    stderr_has "$last: changed, and without its index ("
+    cmp "$last-parity" before
+    mv elsewhere a
+    run_ok sb protect --update "$last"
+    run_ok sb protect --check "$last"
+}
+
+@test "a shard that begins like an index has parity as requested" {
+    sqlite3 one 'CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(100000))'
+    run_ok sb pack a one
+    run_ok sb protect a
+    (($(size_of a-shard-00000-parity) < 50000))
+    (($(size_of a-parity) > $(size_of a)))
+}
