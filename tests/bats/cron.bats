@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # What shardbox-cron(7) gives to be copied, as it stands there, but for its directories: /data,
-# /backup, /var/lib and /usr/local/bin become directories of the test.
+# /backup, /new, /var/lib and /usr/local/bin become directories of the test.
 
 load helper
 load cache
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    mkdir -p data/set backup var/lib/shardbox var/lib/prometheus/node-exporter usr/local/bin
+    mkdir -p data/set backup new var/lib/shardbox var/lib/prometheus/node-exporter usr/local/bin
     ln -s "$SHARDBOX" usr/local/bin/shardbox
     make_tree data/set
     sb pack data/set.barecat -C data/set .
@@ -19,17 +19,17 @@ setup() {
 block() {
     # shellcheck disable=SC2094 # what is written has only its name from the page
     "$PROJECT/scripts/page-example" "$PROJECT/man/shardbox-cron.7" "$1" |
-        sed -E "s,(^|[^a-z])/(data|backup|var/lib|usr/local/bin)\>,\1$PWD/\2,g" >"$1"
+        sed -E "s,(^|[^a-z])/(data|backup|new|var/lib|usr/local/bin)\>,\1$PWD/\2,g" >"$1"
     [[ -s $1 ]] || fail "no $1 in shardbox-cron(7)"
 }
 
-# run_crontab NAME [OPTION]: as cron runs the last line of a crontab, with the variables above it and
-# nothing else, and with one more option. What it prints would be mailed.
+# run_crontab NAME [OPTION [WORD]]: as cron runs the last line of a crontab, or the last with that word,
+# with the variables above it and nothing else, and with one more option. What it prints would be mailed.
 run_crontab() {
     local variables command
     block "$1"
     mapfile -t variables < <(grep -E '^[A-Z]+=' "$1")
-    command=$(tail -n 1 "$1" | cut -d' ' -f6-)${2:+ $2}
+    command=$(grep -e "${3-}" "$1" | tail -n 1 | cut -d' ' -f6-)${2:+ $2}
     [[ $command != *[^\\]%* ]] || fail 'cron would end the line at a %'
     run --separate-stderr env -i HOME=/ LOGNAME=root SHELL=/bin/sh "${variables[@]}" \
         /bin/sh -c "${command//\\%/%}"
@@ -55,7 +55,24 @@ flip() {
 }
 
 status_in_metrics() {
-    sed -n 's/^shardbox_verify_exit_status.* //p' var/lib/prometheus/node-exporter/set.prom
+    metric exit_status
+}
+
+metric() {
+    sed -n "s/^shardbox_verify_$1{.* //p" var/lib/prometheus/node-exporter/set.prom
+}
+
+# As a disk damages it, which leaves its time.
+spoil() {
+    touch -r data/set.barecat-shard-00000 time
+    flip "$1"
+    touch -r time data/set.barecat-shard-00000
+}
+
+# protect waits until the time of a file has passed.
+protect() {
+    touch -d '1 hour ago' data/set.barecat*
+    run_ok sb protect data/set.barecat
 }
 
 @test "crontab: no mail as long as all is well, one line when it is not" {
@@ -119,6 +136,58 @@ status_in_metrics() {
     grep -q '^shardbox_verify_restored_files.* 1$' var/lib/prometheus/node-exporter/set.prom
     run_crontab crontab '--repair-from=backup/set.barecat'
     ((status == 0)) && [[ -z $output$stderr ]] || fail 'a mail'
+}
+
+@test "crontab-repair: repaired by parity files the same night, and one line says so" {
+    protect
+    run_crontab crontab-repair
+    ((status == 0)) && [[ -z $output$stderr ]] || fail 'a mail'
+    [[ $(metric protected_files) == 2 && $(metric unprotected_files) == 0 ]] || fail 'protected'
+    spoil sub/file
+    rm var/lib/shardbox/set.state # else it is not due for 30 days
+    run_crontab crontab-repair
+    ((status == 0)) && [[ $output$stderr == *': 1 damaged file (10) restored by parity files' ]] || fail 'not reported'
+    [[ $(metric restored_files) == 1 ]]
+    run_crontab crontab-repair
+    ((status == 0)) && [[ -z $output$stderr ]] || fail 'a mail'
+}
+
+@test "crontab-repair: what is beyond repair is one line each night" {
+    protect
+    cp -p data/set.barecat-shard-00000 whole
+    head -c "$(stat -c %s whole)" /dev/zero >data/set.barecat-shard-00000
+    touch -r whole data/set.barecat-shard-00000
+    for _ in 1 2; do
+        run_crontab crontab-repair
+        ((status == 1 && $(wc -l <<<"$output$stderr") == 1)) || fail 'not one line'
+        [[ $(status_in_metrics) == 1 ]]
+    done
+    grep -q '"kind":"checksum","path":"sub/file"' var/lib/shardbox/set.jsonl
+}
+
+@test "crontab-repair: parity files follow what is added" {
+    protect
+    mkdir more
+    echo more >more/added
+    sb pack --append data/set.barecat -C more .
+    run_crontab crontab-repair
+    ((status == 0)) || fail 'verify'
+    [[ $(metric unprotected_files) -gt 0 ]]
+    touch -d '1 minute ago' data/set.barecat*
+    run_crontab crontab-repair '' protect
+    ((status == 0)) && [[ -z $output$stderr ]] || fail 'a mail'
+    run_crontab crontab-repair
+    [[ $(metric unprotected_files) == 0 ]]
+}
+
+@test "move: to another disk, and repaired there" {
+    protect
+    spoil sub/file
+    run_block move
+    ((status == 0)) || fail 'move'
+    cmp new/set.barecat data/set.barecat
+    run_ok sb verify new/set.barecat
+    run_ok sb protect --check new/set.barecat
 }
 
 @test "copy: what has arrived is verified" {
