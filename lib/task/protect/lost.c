@@ -314,22 +314,17 @@ static enum sb_code bring_back_shards(struct missing *missing, struct sb_error *
     return code ? code : missing->code;
 }
 
-/* Is it as it was protected, but for its end, which is missing? */
-static bool is_cut(const char *path, const struct sb_protect_options *options, int64_t *size)
+/* Is it as it was protected, but for its end, which is missing? size: without that. */
+static bool is_cut(const char *path, int64_t *size)
 {
-    struct sb_protected work = {.path = path, .options = options};
-    struct sb_error ignored;
-    bool cut = sb_protect_name(path, &work.name, &ignored) == SB_OK &&
-               sb_protected_open(&work, SB_PARITY_READ, &ignored) == SB_OK &&
-               sb_protected_open_parity(&work, SB_PARITY_READ, &ignored) == SB_OK &&
-               sb_protect_is_current(&work.parity->super, &work.file->st) &&
-               work.file->st.st_size < work.parity->super.shape.size;
+    struct sb_protect_state state;
+    struct stat st;
 
-    *size = cut ? (int64_t)work.file->st.st_size : 0;
-    sb_parity_free(work.parity);
-    sb_file_free(work.file);
-    sb_buf_release(&work.name);
-    return cut;
+    sb_protect_look(path, &state);
+    if (!state.is_current || lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_size >= state.size)
+        return false;
+    *size = st.st_size;
+    return true;
 }
 
 /* Only what is past the end, at `context`. */
@@ -353,8 +348,7 @@ static void grow_shard(void *context, const char *path)
     int64_t size;
     const struct sb_protect_guard guard = {.next = past_end, .context = &size};
 
-    if (missing->code || strcmp(path, missing->index) == 0 || !has_parity(path) ||
-        !is_cut(path, missing->options, &size))
+    if (missing->code || strcmp(path, missing->index) == 0 || !is_cut(path, &size))
         return;
     if (!missing->options->dry_run)
         missing->code = sb_protect_hold(&holds, path, missing->err);

@@ -28,6 +28,25 @@ bool sb_protect_ends_work(const struct sb_error *err)
     return sb_ends_work(err) && err->code != SB_FORMAT && err->code != SB_CHANGED;
 }
 
+void sb_protect_look(const char *path, struct sb_protect_state *state)
+{
+    static const struct sb_protect_options options = {.act = SB_PROTECT_CHECK};
+    struct sb_protected work = {.path = path, .options = &options};
+    struct sb_error ignored;
+    struct stat st;
+
+    *state = (struct sb_protect_state){0};
+    if (sb_protect_name(path, &work.name, &ignored) == SB_OK &&
+        sb_protected_open_parity(&work, SB_PARITY_READ, &ignored) == SB_OK) {
+        state->has = true;
+        state->size = work.parity->super.shape.size;
+        state->is_current = lstat(path, &st) == 0 ? sb_protect_is_current(&work.parity->super, &st)
+                                                  : errno == ENOENT;
+    }
+    sb_parity_free(work.parity);
+    sb_buf_release(&work.name);
+}
+
 int64_t sb_protect_work(const char *path, const struct sb_protect_options *options)
 {
     bool check = options->act == SB_PROTECT_CHECK || options->act == SB_PROTECT_REPAIR;

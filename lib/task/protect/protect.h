@@ -79,6 +79,16 @@ enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_err
 /* Likewise, if a file of that name is there; else the buffer is empty. */
 enum sb_code sb_protect_find(const char *path, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
 
+/* What is known of a file without reading it. */
+struct sb_protect_state {
+    bool has;        /* a parity file that can be used */
+    bool is_current; /* that is of the file as it is; which may be damaged, cut, or missing */
+    int64_t size;    /* of the file when it was protected */
+};
+
+/* All is 0 where there is none. */
+void sb_protect_look(const char *path, struct sb_protect_state *state);
+
 /* How many bytes will be read for this file, about: for progress. */
 int64_t sb_protect_work(const char *path, const struct sb_protect_options *options);
 

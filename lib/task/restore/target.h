@@ -18,11 +18,12 @@ struct sb_restore_target;
 
 /* Bits of the state of a shard. */
 enum {
-    SB_SHARD_WANTED = 1 << 0, /* files of it are damaged */
-    SB_SHARD_DEFECT = 1 << 1, /* verify found it missing, or not a shard */
-    SB_SHARD_READY = 1 << 2,  /* exists, and may be written */
-    SB_SHARD_DIRTY = 1 << 3,  /* was written */
-    SB_SHARD_KNOWN = 1 << 4,  /* was as in the file of --state until then */
+    SB_SHARD_WANTED = 1 << 0,    /* files of it are damaged */
+    SB_SHARD_DEFECT = 1 << 1,    /* verify found it missing, or not a shard */
+    SB_SHARD_READY = 1 << 2,     /* exists, and may be written */
+    SB_SHARD_DIRTY = 1 << 3,     /* was written */
+    SB_SHARD_PROTECTED = 1 << 5, /* its parity file was of it as it was before it was written */
+    SB_SHARD_KNOWN = 1 << 4,     /* was as in the file of --state until then */
 };
 
 /*

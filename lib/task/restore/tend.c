@@ -124,7 +124,8 @@ static enum sb_code tend_shard(const struct sb_restore *restore, const char *pat
     const struct sb_protect_guard calls = {
         .next = next,
         .context = &guard,
-        .rewritten = sb_restore_target_is(restore->target, shard, SB_SHARD_DIRTY),
+        .rewritten = sb_restore_target_is(restore->target, shard, SB_SHARD_DIRTY) &&
+                     sb_restore_target_is(restore->target, shard, SB_SHARD_PROTECTED),
     };
     enum sb_code code = sb_protect_guarded(path, options, &calls, err);
 
