@@ -170,6 +170,11 @@ without_bad() {
     output_has ' 0 bad'
 }
 
+@test "a protected archive that a disk has damaged: every byte is as before, or named" {
+    run_ok "$PROJECT/tests/faults/damage" -n 40 -s "$(date +%s)"
+    output_has ' 0 bad'
+}
+
 @test "readers beside a writer that appends and replaces: old bytes or new ones, never others" {
     make_archive
     mkdir more
