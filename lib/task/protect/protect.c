@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,6 +22,37 @@ enum sb_code sb_protect_find(const char *path, struct sb_buf *out, struct sb_err
     if (lstat(out->data, &st) || !S_ISREG(st.st_mode))
         sb_buf_clear(out);
     return SB_OK;
+}
+
+static void judge(const char *path, const struct sb_parity_super *super,
+                  struct sb_protect_status *out)
+{
+    const struct sb_parity_shape *shape = &super->shape;
+    struct stat st;
+    bool current =
+        stat(path, &st) == 0 && st.st_size == shape->size && sb_protect_is_current(super, &st);
+
+    out->state = current ? SB_PROTECT_CURRENT : SB_PROTECT_CHANGED;
+    out->per_mille = (shape->parity * 1000 + shape->data / 2) / shape->data;
+}
+
+enum sb_code sb_protect_look(const char *path, struct sb_protect_status *out, struct sb_error *err)
+{
+    char *target = realpath(path, NULL);
+    struct sb_parity_super super;
+    struct sb_buf name = {0};
+    enum sb_code code = SB_OK;
+
+    *out = (struct sb_protect_status){.state = SB_PROTECT_NONE};
+    if (!target && errno == ENOMEM)
+        code = sb_fail_memory(err);
+    if (!code)
+        code = sb_protect_name(target ? target : path, &name, err);
+    if (!code && sb_protect_find_super(name.data, &super))
+        judge(path, &super, out);
+    sb_buf_release(&name);
+    free(target);
+    return code;
 }
 
 int64_t sb_protect_work(const char *path, const struct sb_protect_options *options)
