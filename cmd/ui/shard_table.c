@@ -17,6 +17,8 @@ struct table {
     struct sb_shards *shards;
     struct left_out *left_out;
     bool human, begun;
+    bool protected; /* a file of the archive is: then there is a column more, and the index */
+    struct sb_protect_status parity; /* of the row */
     int json;
     struct sb_buf path, line;
     struct json object;
@@ -34,14 +36,41 @@ static void add_size(const struct table *table, struct sb_buf *line, int64_t siz
         output_need(sb_buf_add_format(line, " %*" PRId64, width, size));
 }
 
+static const char *const states[] = {"none", "current", "changed"};
+
+static void add_parity(struct table *table)
+{
+    const struct sb_protect_status *parity = &table->parity;
+    char text[32];
+
+    if (!table->protected)
+        return;
+    if (parity->state == SB_PROTECT_NONE)
+        snprintf(text, sizeof(text), "none");
+    else if (parity->per_mille % 10)
+        snprintf(text, sizeof(text), "%u.%u%% %s", parity->per_mille / 10, parity->per_mille % 10,
+                 states[parity->state]);
+    else
+        snprintf(text, sizeof(text), "%u%% %s", parity->per_mille / 10, states[parity->state]);
+    output_need(sb_buf_add_format(&table->line, "%-12s ", text));
+}
+
+static void write_json_parity(struct table *table)
+{
+    json_text(&table->object, "parity", states[table->parity.state]);
+    json_known(&table->object, "parity_per_mille", table->parity.state != SB_PROTECT_NONE,
+               table->parity.per_mille);
+}
+
 static void add_row(struct table *table, const struct sb_shard_use *use)
 {
     struct sb_buf *line = &table->line;
     int width = table->human ? 6 : 15;
 
     if (!table->begun)
-        output_need(sb_buf_add_format(line, "shard %*s %*s %*s %10s path\n", width, "size", width,
-                                      "used", width, "gaps", "files"));
+        output_need(sb_buf_add_format(line, "shard %*s %*s %*s %10s %spath\n", width, "size", width,
+                                      "used", width, "gaps", "files",
+                                      table->protected ? "parity       " : ""));
     table->begun = true;
     output_need(sb_buf_add_format(line, "%05" PRIu32, use->shard));
     if (use->present)
@@ -51,6 +80,7 @@ static void add_row(struct table *table, const struct sb_shard_use *use)
     add_size(table, line, use->used, width);
     add_size(table, line, use->gaps, width);
     output_need(sb_buf_add_format(line, " %10" PRId64 " ", use->files));
+    add_parity(table);
     output_bytes(line->data, line->size);
     output_name(table->path.data, table->path.size);
     if (table->target[0]) {
@@ -73,6 +103,7 @@ static void write_json(struct table *table, const struct sb_shard_use *use)
     json_number(line, "used", use->used);
     json_number(line, "gaps", use->gaps);
     json_number(line, "files", use->files);
+    write_json_parity(table);
     json_print(line);
 }
 
@@ -87,15 +118,64 @@ static enum sb_code show_shard(void *context, const struct sb_shard_use *use, st
 {
     struct table *table = context;
 
-    (void)err;
     sb_buf_clear(&table->line);
     output_need(sb_shards_path(table->shards, use->shard, &table->path));
     find_target(table);
+    output_need(sb_protect_look(table->path.data, &table->parity, err));
     if (table->json)
         write_json(table, use);
     else
         add_row(table, use);
     return SB_OK;
+}
+
+/* A row of the index: with numbers only where a shard's are of the same kind. */
+static void show_index(struct table *table, struct sb_archive *archive)
+{
+    const char *path = sb_archive_index_path(archive);
+    int64_t size = sb_archive_index_stat(archive)->st_size;
+    struct sb_buf *line = &table->line;
+    int width = table->human ? 6 : 15;
+    struct sb_error err;
+
+    sb_buf_clear(line);
+    output_need(sb_protect_look(path, &table->parity, &err));
+    if (table->json) {
+        json_begin(&table->object);
+        json_known(&table->object, "shard", false, 0);
+        json_bytes(&table->object, "path", path, strlen(path));
+        json_number(&table->object, "size", size);
+        json_known(&table->object, "used", false, 0);
+        json_known(&table->object, "gaps", false, 0);
+        json_known(&table->object, "files", false, 0);
+        write_json_parity(table);
+        json_print(&table->object);
+        return;
+    }
+    output_need(sb_buf_add_text(line, "index"));
+    add_size(table, line, size, width);
+    output_need(sb_buf_add_format(line, " %*s %*s %10s ", width, "", width, "", ""));
+    add_parity(table);
+    output_bytes(line->data, line->size);
+    output_line(path, strlen(path), false);
+}
+
+static enum sb_code find_protected(struct table *table, struct sb_archive *archive,
+                                   struct sb_error *err)
+{
+    struct sb_protect_status status;
+    uint32_t count;
+    enum sb_code code = sb_protect_look(sb_archive_index_path(archive), &status, err);
+
+    table->protected = !code && status.state != SB_PROTECT_NONE;
+    if (!code)
+        code = sb_archive_shard_count(archive, &count, err);
+    for (uint32_t i = 0; !code && !table->protected && i < count; i++) {
+        output_need(sb_shards_path(table->shards, i, &table->path));
+        code = sb_protect_look(table->path.data, &status, err);
+        table->protected = !code && status.state != SB_PROTECT_NONE;
+    }
+    return code;
 }
 
 static void show_defect(void *context, const struct sb_entry *entry)
@@ -108,15 +188,20 @@ static void show_defect(void *context, const struct sb_entry *entry)
 enum sb_code show_shards(struct sb_archive *archive, bool human, int json,
                          struct left_out *left_out, struct sb_error *err)
 {
-    static const char *const columns[] = {"shard", "path", "target", "size",
-                                          "used",  "gaps", "files",  NULL};
+    static const char *const columns[] = {
+        "shard", "path",   "target",           "size", "used", "gaps",
+        "files", "parity", "parity_per_mille", NULL};
     struct table table = {.left_out = left_out, .human = human, .json = json};
     enum sb_code code = sb_shards_open(&table.shards, archive, err);
 
     if (!code)
         json_rows(&table.object, json, columns);
     if (!code)
+        code = find_protected(&table, archive, err);
+    if (!code)
         code = sb_occupancy(archive, table.shards, show_shard, show_defect, &table, err);
+    if (!code && table.protected)
+        show_index(&table, archive);
     sb_shards_free(table.shards);
     sb_buf_release(&table.path);
     sb_buf_release(&table.line);

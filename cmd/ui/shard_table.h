@@ -6,7 +6,8 @@
 
 #include "open/opening.h"
 
-/* A row per shard: number, size, bytes in use, gaps, files, path. json: enum json_form. */
+/* A row per shard: number, size, bytes in use, gaps, files, path; of a protected archive also its
+ * parity, and a row of the index. json: enum json_form. */
 enum sb_code show_shards(struct sb_archive *archive, bool human, int json,
                          struct left_out *left_out, struct sb_error *err) SB_CHECKED;
 

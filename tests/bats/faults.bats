@@ -63,7 +63,7 @@ without_bad() {
 }
 
 @test "a parity file: the old one or the new one; a file that is repaired by it: known as the same" {
-    faults -s 5 -o 2 protect reprotect protectupdate protectmend
+    faults -s 5 -o 2 protect reprotect protectupdate protectmend packprotect
     faults -s 5 -o 1 -p strict protect protectmend
 }
 

@@ -308,10 +308,10 @@ lrwxrwxrwx 1 $owner $(id -gn) 3 Feb  3  2001 l -> a/x"
     run_ok sb ls --shards a.barecat
     [[ ${lines[2]} == *"/a.barecat-shard-00001 -> elsewhere/s" ]] || fail "a link"
     run_ok sb ls --shards --json a.barecat
-    output_has '"target":"elsewhere/s","size":2000,"used":2000,"gaps":0,"files":2}'
+    output_has '"target":"elsewhere/s","size":2000,"used":2000,"gaps":0,"files":2,"parity":"none","parity_per_mille":null}'
     rm a.barecat-shard-00001
     run_ok sb ls --shards --json a.barecat
-    output_has '"size":null,"used":2000,"gaps":0,"files":2}'
+    output_has '"size":null,"used":2000,"gaps":0,"files":2,"parity":"none","parity_per_mille":null}'
 }
 
 @test "--at names the owners of bytes" {

@@ -194,3 +194,34 @@ END2
     (($(size_of a-shard-00000-parity) < 50000))
     (($(size_of a-parity) > $(size_of a)))
 }
+
+@test "ls --shards says how much parity there is, and whether it is current" {
+    make_archive
+    run_ok sb protect --update --redundancy=0.5% a-shard-00000
+    run_ok sb protect --remove a-shard-00001
+    run_ok sb rm a 6
+    seq 10 >tree/8
+    run_ok sb pack --append a -C tree 8
+    run_ok sb ls --shards a
+    [[ ${lines[0]} == *' files parity       path' ]]
+    [[ ${lines[1]} == *' 0.8% current '*/a-shard-00000 ]]
+    [[ ${lines[2]} == *' none         '*/a-shard-00001 ]]
+    [[ ${lines[3]} == *' 5% changed   '*/a-shard-00002 ]]
+    [[ ${lines[4]} == 'index '*' 100% changed '*/a ]]
+    run_ok sb ls --shards --json a
+    output_has '/a-shard-00000","size":'
+    output_has '"parity":"current","parity_per_mille":8}'
+    output_has '"parity":"none","parity_per_mille":null}'
+    output_has '{"shard":null,"path":"'
+    output_has '"used":null,"gaps":null,"files":null,"parity":"changed","parity_per_mille":1000}'
+    run_ok sb protect --update a
+    run_ok sb ls --shards a
+    ! grep -E 'changed|none' <<<"$output" || fail 'not current'
+    run_ok sb merge-symlink a b
+    run_ok sb ls --shards b
+    [[ ${lines[1]} == *' 0.8% current '*/b-shard-00000' -> a-shard-00000' ]]
+    [[ ${lines[4]} == 'index '*' none '*/b ]]
+    run_ok sb protect --remove a
+    run_ok sb ls --shards a
+    [[ ${lines[0]} == *' files path' && ${#lines[@]} == 4 ]]
+}

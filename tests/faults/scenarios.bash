@@ -419,7 +419,7 @@ start_packprotect() {
     "$SHARDBOX" protect start-packprotect/a.barecat
 }
 run_packprotect() {
-    "$@" pack --append --update --protect -C additions at/a.barecat .
+    FAULT_SLEEPLESS=1 LD_PRELOAD=$FAULT_SHIM "$@" pack --append --update --protect -C additions at/a.barecat .
 }
 check_packprotect() {
     local status
@@ -429,7 +429,8 @@ check_packprotect() {
     if [ "$1" = finished ]; then
         [ "$status" -eq 0 ] || report "is not protected"
         same at/a.barecat new || report "is not what was added"
-    else
+    elif [ -z "$model" ]; then
+        # After a power failure bytes of a change may be there without its time; its journal, too.
         ! grep -Ev 'changed since|has no parity file|-parity: bytes .* are damaged; --repair' log ||
             report "half a parity file"
     fi

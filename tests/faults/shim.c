@@ -8,12 +8,15 @@
 #include "record.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -437,6 +440,35 @@ int statx(int dir, const char *name, int flags, unsigned mask, struct statx *out
     if (fault_due(FAULT_STAT, false))
         return failed();
     return (int)syscall(SYS_statx, dir, name, flags, mask, out);
+}
+
+/* Time, with FAULT_SLEEPLESS: sleep ends at once, and the clock goes on as if it had been slept. */
+
+static long slept_ns;
+
+static bool is_sleepless(void)
+{
+    return getenv("FAULT_SLEEPLESS") != NULL;
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *rest)
+{
+    if (!is_sleepless())
+        return (int)syscall(SYS_nanosleep, wanted, rest);
+    slept_ns += wanted->tv_sec * 1000000000L + wanted->tv_nsec;
+    return 0;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    int result = (int)syscall(SYS_clock_gettime, clock, out);
+
+    if (result == 0 && clock == CLOCK_REALTIME && is_sleepless()) {
+        out->tv_nsec += slept_ns % 1000000000L;
+        out->tv_sec += slept_ns / 1000000000L + out->tv_nsec / 1000000000L;
+        out->tv_nsec %= 1000000000L;
+    }
+    return result;
 }
 
 /* Memory. glibc keeps its own functions under these names. */

@@ -93,7 +93,7 @@ static bool get_super(int fd, off_t offset, struct sb_parity_super *super)
 
 /* A foreign file of any size is not searched: one of these blocks is whole in all that was not
  * damaged at both ends. */
-static bool find_super(const char *parity, struct sb_parity_super *super)
+bool sb_protect_find_super(const char *parity, struct sb_parity_super *super)
 {
     int fd = open(parity, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
@@ -112,7 +112,7 @@ bool sb_protect_made(const char *parity)
 {
     struct sb_parity_super super;
 
-    return find_super(parity, &super);
+    return sb_protect_find_super(parity, &super);
 }
 
 /* now: the file, whose own parity file is kept; NULL: it goes. */
@@ -124,7 +124,7 @@ static enum sb_code drop(const char *path, const struct stat *now, struct sb_err
 
     if (asprintf(&parity, "%s" SB_PROTECT_SUFFIX, path) < 0)
         return sb_fail_memory(err);
-    if (find_super(parity, &super) && !(now && sb_protect_is_current(&super, now)) &&
+    if (sb_protect_find_super(parity, &super) && !(now && sb_protect_is_current(&super, now)) &&
         unlink(parity) && errno != ENOENT)
         code = sb_fail_errno(err, errno, "%s: cannot be removed", parity);
     free(parity);

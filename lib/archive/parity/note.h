@@ -40,6 +40,10 @@ bool sb_protect_has_note(const struct sb_parity_super *super);
 /* Is the parity file that of the file as it is, apart from damage? */
 bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st);
 
+/* The superblock of a parity file with such a note, by its first or its last block: false where
+ * both are damaged. The newest one may be another, if a run was killed. */
+bool sb_protect_find_super(const char *parity, struct sb_parity_super *super);
+
 /* Is it a parity file with such a note? One whose first and last blocks are both damaged is not
  * recognised. */
 bool sb_protect_made(const char *parity);

@@ -315,11 +315,12 @@ static enum sb_code bring_back_shards(struct missing *missing, struct sb_error *
 /* Is it as it was protected, but for its end, which is missing? size: without that. */
 static bool is_cut(const char *path, int64_t *size)
 {
-    struct sb_protect_state state;
+    struct sb_protect_status status;
+    struct sb_error ignored;
     struct stat st;
 
-    sb_protect_look(path, &state);
-    if (!state.is_current || lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_size >= state.size)
+    if (sb_protect_look(path, &status, &ignored) || status.state != SB_PROTECT_CUT ||
+        lstat(path, &st) || !S_ISREG(st.st_mode))
         return false;
     *size = st.st_size;
     return true;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,23 +34,39 @@ bool sb_protect_ends_work(const struct sb_error *err)
     return sb_ends_work(err) && err->code != SB_FORMAT && err->code != SB_CHANGED;
 }
 
-void sb_protect_look(const char *path, struct sb_protect_state *state)
+static void judge(const char *path, const struct sb_parity_super *super,
+                  struct sb_protect_status *out)
 {
-    static const struct sb_protect_options options = {.act = SB_PROTECT_CHECK};
-    struct sb_protected work = {.path = path, .options = &options};
-    struct sb_error ignored;
+    const struct sb_parity_shape *shape = &super->shape;
     struct stat st;
 
-    *state = (struct sb_protect_state){0};
-    if (sb_protect_name(path, &work.name, &ignored) == SB_OK &&
-        sb_protected_open_parity(&work, SB_PARITY_READ, &ignored) == SB_OK) {
-        state->has = true;
-        state->size = work.parity->super.shape.size;
-        state->is_current = lstat(path, &st) == 0 ? sb_protect_is_current(&work.parity->super, &st)
-                                                  : errno == ENOENT;
-    }
-    sb_parity_free(work.parity);
-    sb_buf_release(&work.name);
+    out->per_mille = (shape->parity * 1000 + shape->data / 2) / shape->data;
+    out->size = shape->size;
+    if (stat(path, &st))
+        out->state = errno == ENOENT ? SB_PROTECT_CUT : SB_PROTECT_CHANGED;
+    else if (!sb_protect_is_current(super, &st))
+        out->state = SB_PROTECT_CHANGED;
+    else
+        out->state = st.st_size == shape->size ? SB_PROTECT_CURRENT : SB_PROTECT_CUT;
+}
+
+enum sb_code sb_protect_look(const char *path, struct sb_protect_status *out, struct sb_error *err)
+{
+    char *target = realpath(path, NULL);
+    struct sb_parity_super super;
+    struct sb_buf name = {0};
+    enum sb_code code = SB_OK;
+
+    *out = (struct sb_protect_status){.state = SB_PROTECT_NONE};
+    if (!target && errno == ENOMEM)
+        code = sb_fail_memory(err);
+    if (!code)
+        code = sb_protect_name(target ? target : path, &name, err);
+    if (!code && sb_protect_find_super(name.data, &super))
+        judge(path, &super, out);
+    sb_buf_release(&name);
+    free(target);
+    return code;
 }
 
 int64_t sb_protect_work(const char *path, const struct sb_protect_options *options)

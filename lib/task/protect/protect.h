@@ -82,15 +82,22 @@ enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_err
 /* Likewise, if a file of that name is there; else the buffer is empty. */
 enum sb_code sb_protect_find(const char *path, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
 
-/* What is known of a file without reading it. */
-struct sb_protect_state {
-    bool has;        /* a parity file that can be used */
-    bool is_current; /* that is of the file as it is; which may be damaged, cut, or missing */
-    int64_t size;    /* of the file when it was protected */
+enum sb_protect_state {
+    SB_PROTECT_NONE,    /* there is no parity file */
+    SB_PROTECT_CURRENT, /* by size and time of the file: nothing says that it changed */
+    SB_PROTECT_CUT,     /* likewise, but its end is missing, or all of it */
+    SB_PROTECT_CHANGED,
 };
 
-/* All is 0 where there is none. */
-void sb_protect_look(const char *path, struct sb_protect_state *state);
+struct sb_protect_status {
+    enum sb_protect_state state;
+    unsigned per_mille; /* parity per thousand bytes */
+    int64_t size;       /* of the file when it was protected */
+};
+
+/* Of a file; of a link, of what it leads to. Reads neither the file nor parity. SB_NOMEM. */
+enum sb_code sb_protect_look(const char *path, struct sb_protect_status *out,
+                             struct sb_error *err) SB_CHECKED;
 
 /* How many bytes will be read for this file, about: for progress. */
 int64_t sb_protect_work(const char *path, const struct sb_protect_options *options);

@@ -142,16 +142,17 @@ static enum sb_code plan_shard(struct pass *pass, uint32_t shard, struct sb_erro
 /* Before anything is written to it. */
 static enum sb_code look_at_parity(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
 {
-    struct sb_protect_state state;
+    struct sb_protect_status status;
+    enum sb_code code;
     char *path = sb_shard_name(sb_restore_target_base(restore->target), shard, err);
 
     if (!path)
         return err->code;
-    sb_protect_look(path, &state);
+    code = sb_protect_look(path, &status, err);
     free(path);
-    if (state.is_current)
+    if (!code && (status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT))
         sb_restore_target_mark(restore->target, shard, SB_SHARD_PROTECTED);
-    return SB_OK;
+    return code;
 }
 
 static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
