@@ -103,7 +103,7 @@ is_as_before() {
 }
 
 @test "damage beyond its parity file is named, and what can be made is made" {
-    spoil set-shard-00000 $(of a offset) 300000
+    spoil set-shard-00000 "$(of a offset)" 300000
     spoil set-shard-00001 $(($(of b4 offset) + 5)) 5
     run_fail 1 sb verify --repair set
     stderr_has "shardbox verify: tree/a: 303104 of its 588895 bytes are damaged beyond what its parity file can make"
@@ -113,7 +113,7 @@ is_as_before() {
 }
 
 @test "what a parity file cannot make comes from a copy, if one is given" {
-    spoil set-shard-00000 $(of a offset) 300000
+    spoil set-shard-00000 "$(of a offset)" 300000
     spoil set-shard-00001 $(($(of b4 offset) + 5)) 5
     run_ok sb verify --repair --repair-from=copy/set set
     stderr_has "2 damaged files (682K) restored by parity files or from copy/set"

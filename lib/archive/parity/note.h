@@ -1,7 +1,7 @@
 /*
  * What 'shardbox protect' keeps in a parity file: that it made it, size and time of the protected
- * file, whether a repair writes to that, and whether it was lost. By the note a parity file is known as one that may be
- * replaced, and removed with its file. Thread-safe.
+ * file, whether a repair writes to that, and whether it was lost. By the note a parity file is
+ * known as one that may be replaced, and removed with its file. Thread-safe.
  */
 #ifndef SB_ARCHIVE_PARITY_NOTE_H
 #define SB_ARCHIVE_PARITY_NOTE_H

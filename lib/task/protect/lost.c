@@ -216,19 +216,22 @@ static bool is_damaged(const struct sb_protect_result *result)
     return result->repaired > 0 || result->lost > 0 || result->unsettled > 0;
 }
 
+/* What a repair would find, without a report. */
+static enum sb_code examine(const char *path, const struct sb_protect_guard *guard,
+                            struct sb_protect_result *found, struct sb_error *err)
+{
+    const struct sb_protect_options options = {.act = SB_PROTECT_CHECK, .result = found};
+
+    return sb_protect_guarded(path, &options, guard, err);
+}
+
 /* Others are kept away only if there is something to do. */
 static enum sb_code repair(const char *path, const struct sb_protect_options *options,
                            struct sb_error *err)
 {
     struct sb_protect_result found = {0};
-    struct sb_protect_options check = *options;
-    enum sb_code code;
+    enum sb_code code = examine(path, NULL, &found, err);
 
-    check.act = SB_PROTECT_CHECK;
-    check.dry_run = false;
-    check.result = &found;
-    check.notify = NULL;
-    code = sb_protect(path, &check, err);
     if (!code && is_damaged(&found))
         return sb_protect(path, options, err);
     if (options->result) {
@@ -341,22 +344,35 @@ static enum sb_code past_end(void *context, int64_t from, int64_t to, int64_t *b
     return SB_OK;
 }
 
+/* Only if all that is missing can be made; else verify finds what files lack. */
+static enum sb_code grow(const char *path, int64_t size, const struct sb_protect_options *options,
+                         struct sb_error *err)
+{
+    const struct sb_protect_guard guard = {.next = past_end, .context = &size};
+    struct sb_protect_result found = {0};
+    struct sb_protect_holds holds = {0};
+    enum sb_code code = examine(path, &guard, &found, err);
+
+    if (code || found.lost > 0 || found.contradicted > 0)
+        return code;
+    if (!options->dry_run)
+        code = sb_protect_hold(&holds, path, err);
+    if (!code)
+        code = sb_protect_guarded(path, options, &guard, err);
+    sb_protect_release(&holds);
+    return code;
+}
+
 static void grow_shard(void *context, const char *path)
 {
     struct missing *missing = context;
-    struct sb_protect_holds holds = {0};
     int64_t size;
-    const struct sb_protect_guard guard = {.next = past_end, .context = &size};
 
     if (missing->code || strcmp(path, missing->index) == 0 || !is_cut(path, &size))
         return;
-    if (!missing->options->dry_run)
-        missing->code = sb_protect_hold(&holds, path, missing->err);
-    if (!missing->code)
-        missing->code = sb_protect_guarded(path, missing->options, &guard, missing->err);
+    missing->code = grow(path, size, missing->options, missing->err);
     if (missing->code)
         missing->code = leave(path, missing->options, missing->err);
-    sb_protect_release(&holds);
 }
 
 enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_options *options,

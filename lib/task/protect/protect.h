@@ -38,11 +38,12 @@ enum sb_protect_act {
 
 /* What was found, added up. Pieces are parts of a file, or of its parity file. */
 struct sb_protect_result {
-    int64_t files;     /* that have a parity file which belongs to them as they are */
-    int64_t changed;   /* that changed since it was made */
-    int64_t without;   /* that have none, or none that can be used */
-    int64_t repaired;  /* pieces; in a dry run and a check: could be */
-    int64_t lost;      /* pieces beyond repair */
+    int64_t files;        /* that have a parity file which belongs to them as they are */
+    int64_t changed;      /* that changed since it was made */
+    int64_t without;      /* that have none, or none that can be used */
+    int64_t repaired;     /* pieces; in a dry run and a check: could be */
+    int64_t lost;         /* pieces beyond repair */
+    int64_t contradicted; /* files whose parity file would change bytes that must stay */
     int64_t unsettled; /* files that may be as they were protected, but for their time or a note */
 };
 

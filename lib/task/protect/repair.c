@@ -330,6 +330,7 @@ static void count(const struct repair *repair)
         repair->rewritten ||
         (!repair->changed &&
          sb_protect_noted_repair(&repair->work->parity->super) != SB_REPAIRING_NOTHING);
+    result->contradicted += repair->contradicted;
     result->repaired += repair->pieces[MENDED];
     if (!repair->rewritten)
         result->lost += repair->pieces[LOST];
@@ -343,10 +344,6 @@ static enum sb_code run(struct repair *repair, struct sb_error *err)
     if (code)
         return code;
     count(repair);
-    if (repair->contradicted)
-        sb_report(work->options->notify, SB_WARNING, "changed", work->path,
-                  "has files that match their checksums, but not its parity file, which is older "
-                  "than it; 'shardbox protect --remove' and 'protect' make another");
     if (!is_writing(work) || repair->changed || repair->contradicted || repair->cannot[0] ||
         (!repair->rewritten &&
          sb_protect_noted_repair(&work->parity->super) == SB_REPAIRING_NOTHING))

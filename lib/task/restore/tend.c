@@ -12,7 +12,7 @@ struct range {
     int64_t begin, end;
 };
 
-/* The bytes of a shard for which the index has a checksum, as far as they were asked for. */
+/* The bytes of a shard for which the index has a checksum: a window of them. */
 struct guard {
     struct sb_archive *archive;
     uint32_t shard;
@@ -170,6 +170,10 @@ static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t 
 
     if (code)
         return leave(restore, err);
+    if (found.contradicted > 0)
+        sb_report(restore->notify, SB_WARNING, "changed", path,
+                  "has files that match their checksums, but not its parity file, which is older "
+                  "than it; 'shardbox protect --remove' and 'protect' make another");
     if (!is_damaged(&found)) {
         result->files += found.files;
         result->changed += found.changed;
