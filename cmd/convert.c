@@ -70,6 +70,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "no-checksum", struct convert_settings, no_checksum,
                 "with --wrap, --from=extents: compute no CRC32C"),
     OPTION_MORE("Output"),
+    OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_COMPRESS(struct convert_settings),
     OPTION_LEVEL(struct convert_settings),
@@ -375,6 +376,8 @@ static int convert(const struct convert_settings *settings)
         convert_note_counts(settings, &result.counts);
         report_summary(&report, settings->output, sb_convert_output_word(&wanted));
     }
+    if (!code && !settings->dry_run)
+        protect_later(settings->output);
     report_finish(&report);
     convert_conclude(settings, &result, code, &err);
     report_release(&report);
@@ -405,6 +408,8 @@ static int make_index(const struct convert_settings *settings)
         return message_status();
     }
     convert_note_counts(settings, &counts);
+    if (!settings->dry_run)
+        protect_later(settings->output);
     if (message_status() == STATUS_PARTIAL)
         message_problem("%s: the index is made, but what is named above is damaged",
                         settings->output);

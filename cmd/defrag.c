@@ -66,6 +66,7 @@ static const struct option options[] = {
     OPTION_CALL(0, "shards", "A-B", take_shards, "only these shards: 3, 3-7 or 3-", OPERAND_NONE),
     OPTION_DRY_RUN(struct settings, dry_run),
     OPTION_MORE("What is done"),
+    OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_FORCE(struct settings, "shards after the last file are the archive's"),
     OPTION_FOLLOW(struct settings),
@@ -209,6 +210,8 @@ static int defrag(struct settings *settings)
             output_bytes(settings->table.data, settings->table.size);
         output_flush();
         summarize(settings, &counts);
+        if (!settings->dry_run)
+            protect_later(settings->archive);
         return message_status();
     }
     explain_failure(settings->archive, &err);

@@ -53,6 +53,7 @@ static const struct option options[] = {
     OPTION_DRY_RUN(struct settings, dry_run),
     OPTIONS_REPORT(struct settings),
     OPTION_GROUP("Speed"),
+    OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_THREADS(struct settings, "threads to use"),
     OPTION_BWLIMIT,
@@ -165,6 +166,8 @@ static int merge(const struct settings *settings, char *const *prefixes)
     if (!code) {
         note_counts(settings, &result.counts);
         report_summary(&report, settings->output, sb_convert_output_word(&wanted));
+        if (!settings->dry_run)
+            protect_later(settings->output);
     }
     report_finish(&report);
     conclude(settings, &result, code, &err);

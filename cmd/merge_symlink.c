@@ -33,6 +33,7 @@ static const struct option options[] = {
     OPTION_AS_SUBDIRS(struct settings),
     OPTION_DUPLICATES(struct settings),
     OPTION_DRY_RUN(struct settings, dry_run),
+    OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_GROUP("Shards"),
     OPTION_ABSOLUTE(struct settings),
@@ -114,6 +115,8 @@ static int run(void *context, char **operands, int count)
     if (sb_merge_symlink(&wanted, &result, &err) != SB_OK)
         return message_failure(&err);
     note_result(settings, &result);
+    if (!settings->dry_run)
+        protect_later(settings->output);
     return message_status();
 }
 

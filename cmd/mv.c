@@ -35,6 +35,7 @@ static const struct option options[] = {
     OPTION_EXISTING(struct settings, "what to do if a file has the new name (default: fail)"),
     OPTION_FORCE(struct settings, "as --existing=replace"),
     OPTION_FLAG(0, "no-clobber", struct settings, no_clobber, "as --existing=skip"),
+    OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_DRY_RUN(struct settings, dry_run),
     OPTION_END,
@@ -163,6 +164,8 @@ static int move_names(struct settings *settings, const char *archive, char *cons
     }
     if (code && sources.count > 1 && !settings->dry_run)
         message_error("%s: nothing was moved", archive);
+    if (!code && !settings->dry_run)
+        protect_later(archive);
     release(&sources);
     return message_status();
 }

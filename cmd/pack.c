@@ -165,6 +165,7 @@ static const struct option options[] = {
     OPTION_MORE("Archive"),
     OPTION_FLAG(0, "checksum", struct settings, checksum,
                 "with --update: compare bytes of all files, whatever their times"),
+    OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
                   "order of the bytes in shards (default: path)"),
@@ -356,6 +357,8 @@ static int pack(const struct settings *settings)
     report_finish(&report);
     report_release(&report);
     if (!code) {
+        if (!settings->dry_run)
+            protect_later(settings->archive);
         conclude(settings, &counts);
         return message_status();
     }

@@ -1,23 +1,14 @@
 /*
  * shardbox protect: parity files, by which damaged files are repaired.
  */
-#include "task/protect/protect.h"
-#include "core/io.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/output.h"
+#include "ui/protecting.h"
 #include "ui/shared_options.h"
 
-#include "core/number.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-struct file {
-    char *path;
-    int64_t work; /* bytes that will be read, about */
-};
+#include "core/io.h"
 
 struct settings {
     bool update, check, repair, remove;
@@ -25,31 +16,12 @@ struct settings {
     bool hard_links;
     bool dry_run;
     int64_t threads;
-    struct sb_protect_options wanted;
-    struct file *files;
-    size_t count, capacity;
-    int64_t done, total; /* bytes */
+    struct protecting protecting;
 };
 
-/* "5%", "0.5%", "12.5" */
 static bool take_redundancy(void *settings, const char *value)
 {
-    char *end;
-    unsigned long whole = strtoul(value, &end, 10), tenth = 0;
-
-    if (*end == '.' && end[1] >= '0' && end[1] <= '9') {
-        tenth = (unsigned long)(end[1] - '0');
-        end += 2;
-    }
-    if (*end == '%')
-        end++;
-    if (*value >= '0' && *value <= '9' && !*end && whole <= 1000 && whole * 10 + tenth > 0 &&
-        whole * 10 + tenth <= 10000) {
-        ((struct settings *)settings)->per_mille = (unsigned)(whole * 10 + tenth);
-        return true;
-    }
-    message_usage("--redundancy: '%s' is not like 5%% or 0.5%%, from 0.1%% to 1000%%", value);
-    return false;
+    return parse_redundancy("redundancy", value, &((struct settings *)settings)->per_mille);
 }
 
 static const struct option options[] = {
@@ -77,14 +49,6 @@ static const char *const synopsis[] = {
     NULL,
 };
 
-static void show_progress(void *context, int64_t bytes)
-{
-    struct settings *settings = context;
-
-    settings->done += bytes;
-    message_progress_update(settings->done, settings->total, 0);
-}
-
 static enum sb_protect_act act_of(const struct settings *settings)
 {
     if (settings->update)
@@ -111,21 +75,6 @@ static const char *misuse(const struct settings *settings, int count)
     return NULL;
 }
 
-static void add_file(void *context, const char *path)
-{
-    struct settings *settings = context;
-    struct file *file;
-    struct sb_error err;
-
-    output_need(
-        sb_grow(&settings->files, &settings->capacity, settings->count + 1, sizeof(*file), &err));
-    file = &settings->files[settings->count++];
-    file->path = strdup(path);
-    output_need(file->path ? SB_OK : SB_NOMEM);
-    file->work = sb_protect_work(path, &settings->wanted);
-    settings->total += file->work;
-}
-
 /* A shard whose archive is given, too, is not done twice. */
 static bool comes_with_archive(char **operands, int count, const char *path)
 {
@@ -138,38 +87,10 @@ static bool comes_with_archive(char **operands, int count, const char *path)
 
 static void add_files(struct settings *settings, char **operands, int count)
 {
-    struct sb_error err;
-
     for (int i = 0; i < count; i++) {
-        if (!comes_with_archive(operands, count, operands[i]) &&
-            sb_protect_walk(operands[i], add_file, settings, &err))
-            message_failure(&err);
+        if (!comes_with_archive(operands, count, operands[i]))
+            protecting_add(&settings->protecting, operands[i]);
     }
-}
-
-/* False: no other file can be done either. */
-static bool protect(struct settings *settings, const struct file *file)
-{
-    int64_t end = settings->done + file->work;
-    struct sb_error err;
-    enum sb_code code = sb_protect(file->path, &settings->wanted, &err);
-
-    /* Some files need not be read. */
-    settings->done = end;
-    if (code)
-        message_failure(&err);
-    return code != SB_INTERRUPT && code != SB_NOMEM;
-}
-
-static void protect_all(struct settings *settings)
-{
-    bool more = true;
-
-    for (size_t i = 0; i < settings->count; i++) {
-        more = more && protect(settings, &settings->files[i]);
-        free(settings->files[i].path);
-    }
-    free(settings->files);
 }
 
 static int run(void *context, char **operands, int count)
@@ -177,7 +98,7 @@ static int run(void *context, char **operands, int count)
     struct settings *settings = context;
     const char *wrong = misuse(settings, count);
 
-    settings->wanted = (struct sb_protect_options){
+    settings->protecting.wanted = (struct sb_protect_options){
         .act = act_of(settings),
         .per_mille = settings->per_mille,
         .threads = settings->threads ? (unsigned)settings->threads : sb_default_threads(),
@@ -185,15 +106,12 @@ static int run(void *context, char **operands, int count)
         .one = count == 1,
         .dry_run = settings->dry_run,
         .notify = &message_notify,
-        .progress = show_progress,
-        .context = settings,
     };
 
     if (wrong)
         return message_usage("%s", wrong);
     add_files(settings, operands, count);
-    protect_all(settings);
-    message_progress_end();
+    protecting_run(&settings->protecting, false);
     output_flush();
     return message_status();
 }

@@ -32,6 +32,7 @@ static const struct option options[] = {
     OPTION_NULL(struct settings, nul, "names in FILE, and those that -n prints, end in NUL"),
     OPTIONS_FILTER(struct settings, "remove"),
     OPTION_FORCE(struct settings, "a missing name is no error"),
+    OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_DRY_RUN(struct settings, dry_run),
     OPTION_THREADS(struct settings, "threads that look up the names of -T"),
@@ -90,6 +91,8 @@ static int remove_names(struct settings *settings, const char *archive, char *co
     if (sb_remove(archive, &wanted, &counts, &err) == SB_OK) {
         output_flush();
         summarize(settings, archive, &counts);
+        if (!settings->dry_run)
+            protect_later(archive);
         return message_status();
     }
     output_flush();

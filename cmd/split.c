@@ -88,6 +88,8 @@ static void split_in_place(const struct in_place *wanted)
     message_progress_end();
     if (!code) {
         summarize(wanted, &counts);
+        if (!wanted->dry_run)
+            protect_later(wanted->path);
         return;
     }
     explain_failure(wanted->path, &err);
@@ -166,6 +168,7 @@ static const struct option options[] = {
                    "with --ratio: another chance (default: 0)"),
     OPTION_FLAG('0', "null", struct split_settings, null, "with --by-list: NUL ends each name"),
     OPTION_MORE("Output"),
+    OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_ABSOLUTE(struct split_settings),
     OPTION_FOLLOW(struct split_settings),
@@ -260,6 +263,8 @@ static void show_part(void *context, const struct sb_split_part *part)
     struct run *run = context;
     char size[SB_HUMAN_SIZE];
 
+    if (!part->skipped && !run->settings->dry_run)
+        protect_later(part->output);
     if (run->settings->json) {
         print_json(run, part);
         return;

@@ -77,6 +77,7 @@ static const struct option options[] = {
                 "with --delete: keep the bytes of files that have another name now"),
     OPTION_SHARD_SIZE(struct settings),
     OPTION_FLAG(0, "seal", struct settings, seal, "put new bytes into a new shard"),
+    OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_MORE("A DIR as TARGET"),
     OPTIONS_OWNERS(struct settings),
@@ -182,6 +183,9 @@ static enum sb_code refuse_target(const struct syncing *syncing, struct sb_error
     enum sb_container_kind kind = sb_container_by_suffix(target->path).kind;
     bool from_tree = sb_store_can(syncing->store, SB_CAN_WALK);
 
+    if (is_tree_wanted(target) && protect_is_given())
+        return sb_fail(err, SB_INVALID, "%s: is a directory, and --protect is for an archive",
+                       target->typed);
     if (is_tree_wanted(target) && from_tree)
         return sb_fail(err, SB_INVALID,
                        "%s: is a directory, as %s is; 'rsync' makes one equal to the other",
@@ -451,6 +455,8 @@ static int run(void *context, char **operands, int count)
         message_failure(&err);
     else
         summarize(&syncing, &counts);
+    if (!code && !settings->dry_run)
+        protect_later(syncing.target.path);
     release(&syncing);
     return message_status();
 }

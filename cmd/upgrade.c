@@ -27,6 +27,7 @@ static const struct option options[] = {
                 "compute absent checksums, by reading the files"),
     OPTION_FLAG(0, "keep-old", struct settings, keep_old,
                 "keep an index of an older schema beside the new one, as .old"),
+    OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_DRY_RUN(struct settings, dry_run),
     OPTION_THREADS(struct settings, "read with N threads"),
@@ -135,8 +136,11 @@ static int run(void *context, char **operands, int count)
     if (code == SB_OK || !settings->dry_run)
         describe(settings, &result);
     output_flush();
-    if (code == SB_OK)
+    if (code == SB_OK) {
+        if (!settings->dry_run)
+            protect_later(settings->archive);
         return message_status();
+    }
     explain_failure(settings->archive, &err);
     return message_failure(&err);
 }

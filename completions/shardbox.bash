@@ -8,7 +8,7 @@ _shardbox_table() {
     options='' first=none others=none
     case $1 in
     pack)
-        options='-C --directory= -T --files-from= -0 --null --include= --exclude= -L --dereference -x --one-file-system --prefix= -X --exclude-from= --no-recursion --strip-components= --iconv= --stdin-name= -o --output= --append -u --update --duplicates= -f --force --shard-size= --checksum --wait --order= --compress= --level= --seal --checkpoint= --resume -j --threads= --part= --bwlimit= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-C --directory= -T --files-from= -0 --null --include= --exclude= -L --dereference -x --one-file-system --prefix= -X --exclude-from= --no-recursion --strip-components= --iconv= --stdin-name= -o --output= --append -u --update --duplicates= -f --force --shard-size= --checksum --protect --wait --order= --compress= --level= --seal --checkpoint= --resume -j --threads= --part= --bwlimit= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=file
         ;;
     unpack)
@@ -16,11 +16,11 @@ _shardbox_table() {
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --memlimit= --no-checksum --wait --compress= --level= --method= --sparse --checkpoint= --resume --samples --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --memlimit= --no-checksum --protect --wait --compress= --level= --method= --sparse --checkpoint= --resume --samples --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     sync)
-        options='--delete --max-delete= -f --force -c --checksum --size-only --include= --exclude= -L --dereference -x --one-file-system -n --dry-run -i --itemize-changes --json -j --threads= --bwlimit= --detect-renamed --shard-size= --seal --wait -p --preserve --no-same-owner --numeric-owner --sync --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--delete --max-delete= -f --force -c --checksum --size-only --include= --exclude= -L --dereference -x --one-file-system -n --dry-run -i --itemize-changes --json -j --threads= --bwlimit= --detect-renamed --shard-size= --seal --protect --wait -p --preserve --no-same-owner --numeric-owner --sync --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     diff)
@@ -48,31 +48,31 @@ _shardbox_table() {
         first=archive others=path
         ;;
     rm)
-        options='-r --recursive -d --dir -T --files-from= -0 --null --include= --exclude= -f --force --wait -n --dry-run -j --threads= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-r --recursive -d --dir -T --files-from= -0 --null --include= --exclude= -f --force --protect --wait -n --dry-run -j --threads= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     mv)
-        options='-T --no-target-directory -t --target-directory= --existing= -f --force --no-clobber --wait -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-T --no-target-directory -t --target-directory= --existing= -f --force --no-clobber --protect --wait -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     defrag)
-        options='--quick --max-time= --keep-through= --shards= -n --dry-run --wait -f --force --follow --bwlimit= -h --human-readable --json -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='--quick --max-time= --keep-through= --shards= -n --dry-run --protect --wait -f --force --follow --bwlimit= -h --human-readable --json -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     split)
-        options='--parts= --size= --count= --ratio= --by-list= --by-dir --rest= --samples --shard-size= -o --output= --to= --symlink -f --force --existing= -n --dry-run --json --seed= -0 --null --wait --absolute --follow --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= -j --threads= --bwlimit= --from= --iconv= --memlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--parts= --size= --count= --ratio= --by-list= --by-dir --rest= --samples --shard-size= -o --output= --to= --symlink -f --force --existing= -n --dry-run --json --seed= -0 --null --protect --wait --absolute --follow --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= -j --threads= --bwlimit= --from= --iconv= --memlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     merge)
-        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --iconv= --memlimit= -n --dry-run --strict --report= --wait -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --iconv= --memlimit= -n --dry-run --strict --report= --protect --wait -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     merge-symlink)
-        options='-o --output= -f --force --append --prefix= --as-subdirs --duplicates= -n --dry-run --wait --absolute --hardlink --reflink -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-o --output= -f --force --append --prefix= --as-subdirs --duplicates= -n --dry-run --protect --wait --absolute --hardlink --reflink -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     upgrade)
-        options='--checksums --keep-old --wait -n --dry-run -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--checksums --keep-old --protect --wait -n --dry-run -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     protect)
@@ -99,6 +99,7 @@ _shardbox_value() {
     pack:--output | pack:-o) wanted='file' ;;
     pack:--duplicates) wanted='words:error first last' ;;
     pack:--shard-size) wanted='any' ;;
+    pack:--protect=) wanted='any' ;;
     pack:--wait=) wanted='any' ;;
     pack:--order) wanted='words:path input inode' ;;
     pack:--compress) wanted='words:gz bz2 xz zst' ;;
@@ -139,6 +140,7 @@ _shardbox_value() {
     convert:--bwlimit) wanted='any' ;;
     convert:--iconv) wanted='any' ;;
     convert:--memlimit) wanted='any' ;;
+    convert:--protect=) wanted='any' ;;
     convert:--wait=) wanted='any' ;;
     convert:--compress) wanted='words:gz bz2 xz zst' ;;
     convert:--level) wanted='any' ;;
@@ -172,6 +174,7 @@ _shardbox_value() {
     sync:--threads | sync:-j) wanted='any' ;;
     sync:--bwlimit) wanted='any' ;;
     sync:--shard-size) wanted='any' ;;
+    sync:--protect=) wanted='any' ;;
     sync:--wait=) wanted='any' ;;
     sync:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     sync:--iconv) wanted='any' ;;
@@ -291,14 +294,17 @@ _shardbox_value() {
     rm:--files-from | rm:-T) wanted='file' ;;
     rm:--include) wanted='any' ;;
     rm:--exclude) wanted='any' ;;
+    rm:--protect=) wanted='any' ;;
     rm:--wait=) wanted='any' ;;
     rm:--threads | rm:-j) wanted='any' ;;
     mv:--target-directory | mv:-t) wanted='any' ;;
     mv:--existing) wanted='words:fail skip replace newer' ;;
+    mv:--protect=) wanted='any' ;;
     mv:--wait=) wanted='any' ;;
     defrag:--max-time) wanted='none' ;;
     defrag:--keep-through) wanted='any' ;;
     defrag:--shards) wanted='none' ;;
+    defrag:--protect=) wanted='any' ;;
     defrag:--wait=) wanted='any' ;;
     defrag:--bwlimit) wanted='any' ;;
     split:--parts) wanted='any' ;;
@@ -312,6 +318,7 @@ _shardbox_value() {
     split:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' ;;
     split:--existing) wanted='words:fail skip replace newer' ;;
     split:--seed) wanted='any' ;;
+    split:--protect=) wanted='any' ;;
     split:--wait=) wanted='any' ;;
     split:--level) wanted='any' ;;
     split:--records) wanted='none' ;;
@@ -338,13 +345,16 @@ _shardbox_value() {
     merge:--iconv) wanted='any' ;;
     merge:--memlimit) wanted='any' ;;
     merge:--report) wanted='file' ;;
+    merge:--protect=) wanted='any' ;;
     merge:--wait=) wanted='any' ;;
     merge:--threads | merge:-j) wanted='any' ;;
     merge:--bwlimit) wanted='any' ;;
     merge-symlink:--output | merge-symlink:-o) wanted='file' ;;
     merge-symlink:--prefix) wanted='any' ;;
     merge-symlink:--duplicates) wanted='words:error first last' ;;
+    merge-symlink:--protect=) wanted='any' ;;
     merge-symlink:--wait=) wanted='any' ;;
+    upgrade:--protect=) wanted='any' ;;
     upgrade:--wait=) wanted='any' ;;
     upgrade:--threads | upgrade:-j) wanted='any' ;;
     upgrade:--bwlimit) wanted='any' ;;

@@ -48,6 +48,9 @@ static const char *misused_operands(const struct convert_settings *settings)
          (SB_CAN_BAGS | SB_CAN_RECORDS)) == SB_CAN_BAGS)
         return "bags side by side are only read; each array of a Syrah file becomes one, in a "
                "directory as OUTPUT, with --to=bagz";
+    if (protect_is_given() &&
+        (strcmp(settings->output, "-") == 0 || output_takes(settings) & (SB_TO_TREE | SB_TO_KEYS)))
+        return "--protect is for an archive, or a file: not for a pipe, a directory or a cache";
     if (settings->report && strcmp(settings->report, "-") == 0 &&
         strcmp(settings->output, "-") == 0)
         return "OUTPUT and the report cannot both go to standard output";

@@ -1,4 +1,5 @@
 #include "split/settings.h"
+#include "ui/protecting.h"
 
 #include <string.h>
 
@@ -85,6 +86,8 @@ static const char *misused_output(const struct split_settings *settings,
 {
     unsigned takes = sb_container_takes(type->kind);
 
+    if (protect_is_given() && takes & SB_TO_KEYS)
+        return "--protect is for parts that are archives or files, and a cache is a directory";
     if (takes == 0 || takes & SB_TO_TREE)
         return "parts can be archives, tars, zips, bags, Syrah files or caches; choose another "
                "OUTPUT, or say --to";

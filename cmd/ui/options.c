@@ -2,6 +2,7 @@
 #include "ui/message.h"
 #include "ui/nearest.h"
 #include "ui/other_options.h"
+#include "ui/protecting.h"
 
 #include "core/buf.h"
 #include "core/glob.h"
@@ -539,5 +540,7 @@ int command_run(const struct command *command, int argc, char **argv)
     status = parse_and_run(command, argc, argv, settings);
     end(command, settings, status);
     free(settings);
+    if (status != STATUS_ERROR)
+        protect_outputs();
     return status;
 }

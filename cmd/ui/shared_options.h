@@ -12,6 +12,7 @@
 #define SB_CMD_UI_SHARED_OPTIONS_H
 
 #include "ui/options.h"
+#include "ui/protecting.h"
 
 /* A choice that was not made. */
 #define NOT_GIVEN (-1)
@@ -76,6 +77,11 @@ extern const char *const to_words[];       /* sb_container_named knows them */
 #define OPTION_WAIT \
     {.kind = OPTION_KIND_CALL, .name = "wait", .value = "TIME", .implied = "", .call = parse_wait, \
      .help = "while another process writes it, wait (TIME: 90s, 5m)"}
+
+/* For what a command writes; see ui/protecting.h. */
+#define OPTION_PROTECT \
+    {.kind = OPTION_KIND_CALL, .name = "protect", .value = "PERCENT", .implied = "", .call = parse_protect, \
+     .help = "bring its parity files up to date at the end, or make them"}
 /* clang-format on */
 
 /*

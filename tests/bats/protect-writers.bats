@@ -109,3 +109,99 @@ nothing_is_left() {
     done
     ((n > 5 && n < 200)) || fail "$n"
 }
+
+# is_current ARCHIVE: all of its files have parity, which is current.
+is_current() {
+    run_ok sb protect --check "$1"
+    stderr_is ""
+}
+
+@test "--protect makes parity files for what a command writes, and brings them up to date" {
+    mkdir tree
+    seq 6000 >tree/1
+    seq 7000 >tree/2
+    run_ok sb pack --protect a.barecat -C tree .
+    output_is ""
+    stderr_is ""
+    is_current a.barecat
+    seq 10 >3
+    run_ok sb pack --append --protect -v a.barecat 3
+    stderr_has 'a.barecat-parity: written'
+    is_current a.barecat
+    run_ok sb mv --protect a.barecat 3 4
+    is_current a.barecat
+    run_ok sb rm --protect a.barecat 1
+    is_current a.barecat
+    run_ok sb defrag --protect a.barecat
+    is_current a.barecat
+    run_ok sb split --shard-size=20K --protect a.barecat
+    is_current a.barecat
+    run_ok sb upgrade --protect a.barecat
+    is_current a.barecat
+    seq 20 >tree/5
+    run_ok sb sync --delete --protect tree a.barecat
+    is_current a.barecat
+    run_ok sb merge --protect a.barecat b.barecat
+    is_current b.barecat
+    run_ok sb split --parts=2 -o 'p{}.barecat' --protect a.barecat
+    is_current p0.barecat
+    is_current p1.barecat
+    run_ok sb merge-symlink --protect a.barecat l.barecat
+    is_current l.barecat
+    [[ $(echo l.barecat*-parity) == l.barecat-parity ]]
+}
+
+@test "--protect of other containers than archives" {
+    mkdir tree
+    seq 6000 >tree/1
+    seq 7000 >tree/2
+    for name in a.tar a.tar.gz a.zip a.bagz; do
+        run_ok sb convert --protect=10% tree "$name"
+        stderr_is ""
+        is_current "$name"
+    done
+    run_ok sb convert --force --protect tree a.tar
+    is_current a.tar
+    run_ok sb convert --protect tree b@2.bagz
+    is_current b-00000-of-00002.bagz
+    is_current b-00001-of-00002.bagz
+    run_ok sb convert --protect --limits=separate tree c.bagz
+    is_current c.bagz
+    is_current limits.c.bagz
+}
+
+@test "--protect=PERCENT says how much; without it stays what it was" {
+    head -c 1000000 /dev/urandom >r
+    run_ok sb pack --protect=50% a r
+    (($(stat -c %s a-shard-00000-parity) > 500000)) || fail 'half'
+    echo more >m
+    run_ok sb pack --append --protect a m
+    (($(stat -c %s a-shard-00000-parity) > 500000)) || fail 'half again'
+    is_current a
+}
+
+@test "--protect with a pipe, a directory or a wrong number is refused, and dry runs protect nothing" {
+    seq 100 >f
+    run_ok sb pack a.barecat f
+    run_fail 2 sb convert --protect --to=tar a.barecat -
+    stderr_has '--protect is for an archive, or a file: not for a pipe, a directory or a cache'
+    run_fail 2 sb convert --protect a.barecat dir/
+    stderr_has '--protect is for an archive, or a file'
+    run_fail 2 sb sync --protect a.barecat dir/
+    stderr_has 'dir/: is a directory, and --protect is for an archive'
+    run_fail 2 sb rm --protect=x a.barecat f
+    stderr_has "--protect: 'x' is not like 5% or 0.5%, from 0.1% to 1000%"
+    run_ok sb rm -n --protect a.barecat f
+    [[ ! -e a.barecat-parity ]]
+}
+
+@test "what cannot be protected is named, and the archive is written" {
+    seq 100 >f
+    echo foreign >a-parity
+    run_fail 1 sb pack --protect a f
+    stderr_is "shardbox pack: a-parity: is no parity file, or nothing of its superblocks is left; move it away
+shardbox pack: a: is written, but not all of its parity is current; run 'shardbox protect --update' on it"
+    run_ok sb verify a
+    run_ok sb protect --check a-shard-00000
+    [[ $(<a-parity) == foreign ]]
+}

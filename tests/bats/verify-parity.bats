@@ -344,6 +344,17 @@ is_as_before() {
     stderr_has 'sound'
 }
 
+@test "of a part of an archive the parity files of that part are checked and repaired" {
+    spoil set-shard-00001-parity 6000 100
+    run_ok sb verify --repair --shards=0 --state=state set
+    run_fail 1 sb protect --check set-shard-00001
+    run_ok sb verify --repair --max-age=1d --state=state --shards=0 set
+    run_fail 1 sb protect --check set-shard-00001
+    run_ok sb verify --repair --max-age=1d --state=state set
+    stderr_is 'shardbox verify: set: 1 damaged piece of its files or their parity files repaired'
+    is_as_before
+}
+
 @test "the report and the metrics count what was repaired" {
     spoil set-shard-00000 $(($(of a offset) + 100)) 3000
     spoil set-shard-00001-parity 6000 100

@@ -413,6 +413,28 @@ check_protectupdate() {
     check_reprotect "$1"
 }
 
+# A protected archive that is added to, and protected again.
+start_packprotect() {
+    make_old start-packprotect 20k
+    "$SHARDBOX" protect start-packprotect/a.barecat
+}
+run_packprotect() {
+    "$@" pack --append --update --protect -C additions at/a.barecat .
+}
+check_packprotect() {
+    local status
+    verified at/a.barecat || report "is damaged"
+    "$SHARDBOX" protect --check at/a.barecat >log 2>&1
+    status=$?
+    if [ "$1" = finished ]; then
+        [ "$status" -eq 0 ] || report "is not protected"
+        same at/a.barecat new || report "is not what was added"
+    else
+        ! grep -Ev 'changed since|has no parity file|-parity: bytes .* are damaged; --repair' log ||
+            report "half a parity file"
+    fi
+}
+
 # protected PHASE: there is no parity file, or that of an older file, or that of this one, of which
 # superblocks may be missing.
 protected() {

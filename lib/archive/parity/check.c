@@ -124,6 +124,19 @@ static enum sb_code check_section(struct check *check, int64_t number, struct sb
     return check_pieces(check, section->pieces, section->pieces + section->checks, err);
 }
 
+static bool is_section_chosen(const struct check *check, int64_t number)
+{
+    const struct sb_parity_shape *shape = &check->reader.parity->super.shape;
+    const struct sb_parity_check_options *options = check->options;
+    struct sb_parity_section section;
+
+    if (!options->chooses_section)
+        return true;
+    sb_parity_section(shape, number, &section);
+    return options->chooses_section(options->chooser, section.first * shape->piece,
+                                    (section.first + section.pieces) * shape->piece);
+}
+
 static enum sb_code check_sections(struct check *check, struct sb_error *err)
 {
     const struct sb_parity_super *super = &check->reader.parity->super;
@@ -131,7 +144,9 @@ static enum sb_code check_sections(struct check *check, struct sb_error *err)
     int64_t last = sb_parity_section_of(&super->shape, check->to - 1);
 
     for (int64_t i = first; i <= last; i++) {
-        if (check_section(check, i, err))
+        if (!is_section_chosen(check, i))
+            check->all_tables = false;
+        else if (check_section(check, i, err))
             return err->code;
     }
     check->all_tables &= first == 0 && last == sb_parity_sections(&super->shape) - 1;

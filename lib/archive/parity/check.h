@@ -9,6 +9,8 @@
 struct sb_parity_check_options {
     int64_t from, to; /* bytes of the protected file that are checked; to 0: up to its end */
     bool parity;      /* pieces of parity, too: of the sections with these bytes, as for all else */
+    /* Optional: is a section checked, with bytes `from` up to `to` of the file? */
+    bool (*chooses_section)(void *chooser, int64_t from, int64_t to);
     /* Optional: is this piece of data checked, bytes `from` up to `to` of its file? Called in their
      * order, perhaps twice for one. */
     enum sb_code (*chooses)(void *chooser, int64_t from, int64_t to, bool *chosen,

@@ -211,11 +211,6 @@ static bool has_parity(const char *path)
     return has;
 }
 
-static bool is_damaged(const struct sb_protect_result *result)
-{
-    return result->repaired > 0 || result->lost > 0 || result->unsettled > 0;
-}
-
 /* What a repair would find, without a report. */
 static enum sb_code examine(const char *path, const struct sb_protect_guard *guard,
                             struct sb_protect_result *found, struct sb_error *err)
@@ -232,7 +227,7 @@ static enum sb_code repair(const char *path, const struct sb_protect_options *op
     struct sb_protect_result found = {0};
     enum sb_code code = examine(path, NULL, &found, err);
 
-    if (!code && is_damaged(&found))
+    if (!code && sb_protect_has_found(&found))
         return sb_protect(path, options, err);
     if (options->result) {
         options->result->files += found.files;

@@ -23,6 +23,11 @@ enum sb_code sb_protect_find(const char *path, struct sb_buf *out, struct sb_err
     return SB_OK;
 }
 
+bool sb_protect_has_found(const struct sb_protect_result *result)
+{
+    return result->repaired > 0 || result->lost > 0 || result->unsettled > 0;
+}
+
 bool sb_protect_ends_work(const struct sb_error *err)
 {
     return sb_ends_work(err) && err->code != SB_FORMAT && err->code != SB_CHANGED;

@@ -70,6 +70,8 @@ struct sb_protect_guard {
      * In the order of the file, several times over. */
     enum sb_code (*next)(void *context, int64_t from, int64_t to, int64_t *begin, int64_t *end,
                          struct sb_error *err);
+    /* Optional: is a stretch of the file, from `from` up to `to`, looked at? */
+    bool (*looks_at)(void *context, int64_t from, int64_t to);
     void *context;
     bool rewritten; /* the caller wrote what the file had: it may be as it was protected */
 };
@@ -102,6 +104,9 @@ int64_t sb_protect_work(const char *path, const struct sb_protect_options *optio
  */
 enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
                         struct sb_error *err) SB_CHECKED;
+
+/* Has a check found anything that a repair has to look at, or to report? */
+bool sb_protect_has_found(const struct sb_protect_result *result);
 
 /* Does the error concern more than this file and its parity file (sb_ends_work)? */
 bool sb_protect_ends_work(const struct sb_error *err);

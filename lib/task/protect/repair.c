@@ -293,12 +293,20 @@ static enum sb_code has_free_bytes(void *chooser, int64_t from, int64_t to, bool
     return SB_OK;
 }
 
+static bool looks_at(void *chooser, int64_t from, int64_t to)
+{
+    const struct sb_protect_guard *guard = ((const struct repair *)chooser)->work->guard;
+
+    return guard->looks_at(guard->context, from, to);
+}
+
 static enum sb_code examine(struct repair *repair, struct sb_error *err)
 {
     struct sb_protected *work = repair->work;
     bool chooses = work->guard && !repair->rewritten;
     const struct sb_parity_check_options wanted = {
         .parity = true,
+        .chooses_section = chooses && work->guard->looks_at ? looks_at : NULL,
         .chooses = chooses ? has_free_bytes : NULL,
         .chooser = repair,
         .progress = work->options->progress,

@@ -15,6 +15,11 @@
 
 struct sqlite3;
 
+struct sb_restore_unit {
+    uint32_t shard;
+    int64_t number;
+};
+
 struct sb_restore {
     struct sb_archive *archive;
     const struct sb_restore_options *options;
@@ -24,11 +29,13 @@ struct sb_restore {
     struct sb_restore_copy *copy;
     struct sb_restore_list *list;
     struct sb_restore_target *target;
-    struct sb_error failed; /* in a callback of verify */
-    uint32_t generation;    /* of the index, before it was verified */
-    int64_t gone;           /* defects of files that no longer exist, or are no longer damaged */
-    int64_t wanted_bytes;   /* of all items */
-    int64_t done_bytes;     /* of the items processed */
+    struct sb_error failed;        /* in a callback of verify */
+    struct sb_restore_unit *units; /* that were read, in the order of reading */
+    size_t unit_count, unit_capacity;
+    uint32_t generation;  /* of the index, before it was verified */
+    int64_t gone;         /* defects of files that no longer exist, or are no longer damaged */
+    int64_t wanted_bytes; /* of all items */
+    int64_t done_bytes;   /* of the items processed */
 
     struct sb_hold hold;
     bool locked; /* and settled after earlier runs */
@@ -45,9 +52,9 @@ enum sb_code sb_restore_parity(struct sb_restore *restore, struct sb_error *err)
 
 /*
  * restore/tend.c: checks and repairs the parity files of shards, and by them the bytes that no
- * file with a checksum has.
+ * file with a checksum has. by_units: only sections with bytes of units that were read.
  */
-enum sb_code sb_restore_tend(struct sb_restore *restore, const struct sb_verify_choice *choice,
+enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units,
                              struct sb_error *err) SB_CHECKED;
 
 /*

@@ -55,6 +55,21 @@ static void progress(void *context, int64_t done, int64_t total, int64_t files)
         events->progress(events->context, done, total, files);
 }
 
+static void unit_read(void *context, uint32_t shard, int64_t unit)
+{
+    struct sb_restore *restore = context;
+    struct sb_error err;
+
+    if (restore->failed.code || !restore->options->protect)
+        return;
+    if (sb_grow(&restore->units, &restore->unit_capacity, restore->unit_count + 1,
+                sizeof(*restore->units), &err))
+        restore->failed = err;
+    else
+        restore->units[restore->unit_count++] =
+            (struct sb_restore_unit){.shard = shard, .number = unit};
+}
+
 void sb_restore_passed(struct sb_restore *restore, int64_t size)
 {
     sb_count_up(&restore->done_bytes, size);
@@ -92,6 +107,7 @@ static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
 
 static void release(struct sb_restore *restore)
 {
+    free(restore->units);
     sb_verify_state_close(&restore->state);
     sb_restore_copy_free(restore->copy);
     sb_restore_list_free(restore->list);
@@ -249,13 +265,11 @@ static enum sb_code restore_found(struct sb_restore *restore,
     return code;
 }
 
-/* Only by a run that reads all files of a shard. */
 static bool is_tended(const struct sb_verify_options *verify,
                       const struct sb_restore_options *options,
                       const struct sb_verify_result *verified)
 {
-    return options->protect && !(verified->remedies & SB_REMEDY_INDEX) && verify->path_count == 0 &&
-           verified->progress.units_read == verified->progress.units;
+    return options->protect && !(verified->remedies & SB_REMEDY_INDEX) && verify->path_count == 0;
 }
 
 enum sb_code sb_verify_and_restore(struct sb_archive *archive,
@@ -276,7 +290,7 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
         .state.fd = -1,
     };
     const struct sb_verify_events noted = {
-        .context = &restore, .found = found, .progress = progress};
+        .context = &restore, .found = found, .progress = progress, .unit_read = unit_read};
     enum sb_code code;
 
     *verified = (struct sb_verify_result){.progress = {.oldest = -1}};
@@ -300,7 +314,7 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
     if (code == SB_OK)
         code = restore_found(&restore, verified, err);
     if (code == SB_OK && is_tended(verify, options, verified))
-        code = sb_restore_tend(&restore, &verify->choice, err);
+        code = sb_restore_tend(&restore, verified->progress.units > 0, err);
     release(&restore);
     return code;
 }

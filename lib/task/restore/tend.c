@@ -14,7 +14,7 @@ struct range {
 
 /* The bytes of a shard for which the index has a checksum: a window of them. */
 struct guard {
-    struct sb_archive *archive;
+    const struct sb_restore *restore;
     uint32_t shard;
     struct sb_cursor *cursor;
     struct range next; /* read from the cursor, not yet among the ranges */
@@ -51,7 +51,7 @@ static enum sb_code begin(struct guard *guard, struct sb_error *err)
     guard->cursor = NULL;
     guard->count = 0;
     guard->base = 0;
-    if (sb_cursor_open(&guard->cursor, guard->archive, &query, err))
+    if (sb_cursor_open(&guard->cursor, guard->restore->archive, &query, err))
         return err->code;
     return read_next(guard, err);
 }
@@ -117,12 +117,48 @@ static enum sb_code next(void *context, int64_t from, int64_t to, int64_t *begin
     return SB_OK;
 }
 
-static enum sb_code tend_shard(const struct sb_restore *restore, const char *path, uint32_t shard,
-                               const struct sb_protect_options *options, struct sb_error *err)
+static int compare(const void *a, const void *b)
 {
-    struct guard guard = {.archive = restore->archive, .shard = shard};
+    const struct sb_restore_unit *x = a, *y = b;
+
+    if (x->shard != y->shard)
+        return x->shard < y->shard ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Of the units, which are sorted, one with bytes of a shard from `from` up to `to`? */
+static bool was_read(const struct sb_restore *restore, uint32_t shard, int64_t from, int64_t to)
+{
+    const struct sb_restore_unit first = {.shard = shard, .number = from / SB_VERIFY_UNIT};
+    size_t low = 0, high = restore->unit_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare(&restore->units[middle], &first) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < restore->unit_count && restore->units[low].shard == shard &&
+           restore->units[low].number <= (to - 1) / SB_VERIFY_UNIT;
+}
+
+static bool looks_at(void *context, int64_t from, int64_t to)
+{
+    const struct guard *guard = context;
+
+    return was_read(guard->restore, guard->shard, from, to);
+}
+
+static enum sb_code tend_shard(const struct sb_restore *restore, const char *path, uint32_t shard,
+                               bool by_units, const struct sb_protect_options *options,
+                               struct sb_error *err)
+{
+    struct guard guard = {.restore = restore, .shard = shard};
     const struct sb_protect_guard calls = {
         .next = next,
+        .looks_at = by_units ? looks_at : NULL,
         .context = &guard,
         .rewritten = sb_restore_target_is(restore->target, shard, SB_SHARD_DIRTY) &&
                      sb_restore_target_is(restore->target, shard, SB_SHARD_PROTECTED),
@@ -132,11 +168,6 @@ static enum sb_code tend_shard(const struct sb_restore *restore, const char *pat
     sb_cursor_free(guard.cursor);
     free(guard.ranges);
     return code;
-}
-
-static bool is_damaged(const struct sb_protect_result *result)
-{
-    return result->repaired > 0 || result->lost > 0 || result->unsettled > 0;
 }
 
 static bool is_file(const char *path)
@@ -162,11 +193,11 @@ static enum sb_code leave(const struct sb_restore *restore, struct sb_error *err
 
 /* Others are kept away only if there is something to do. */
 static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t shard,
-                         struct sb_error *err)
+                         bool by_units, struct sb_error *err)
 {
     struct sb_protect_result found = {0}, *result = restore->options->protect;
     struct sb_protect_options options = {.act = SB_PROTECT_CHECK, .result = &found};
-    enum sb_code code = tend_shard(restore, path, shard, &options, err);
+    enum sb_code code = tend_shard(restore, path, shard, by_units, &options, err);
 
     if (code)
         return leave(restore, err);
@@ -174,7 +205,7 @@ static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t 
         sb_report(restore->notify, SB_WARNING, "changed", path,
                   "has files that match their checksums, but not its parity file, which is older "
                   "than it; 'shardbox protect --remove' and 'protect' make another");
-    if (!is_damaged(&found)) {
+    if (!sb_protect_has_found(&found)) {
         result->files += found.files;
         result->changed += found.changed;
         return SB_OK;
@@ -184,33 +215,29 @@ static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t 
                                           .result = result,
                                           .notify = restore->notify};
     code = options.dry_run ? SB_OK : sb_restore_lock(restore, err);
-    if (!code && (code = tend_shard(restore, path, shard, &options, err)))
+    if (!code && (code = tend_shard(restore, path, shard, by_units, &options, err)))
         code = leave(restore, err);
     return code;
 }
 
-static bool is_chosen(const struct sb_verify_choice *choice, uint32_t shard)
-{
-    return !choice->has_shards || (shard >= choice->first_shard && shard <= choice->last_shard);
-}
-
-enum sb_code sb_restore_tend(struct sb_restore *restore, const struct sb_verify_choice *choice,
-                             struct sb_error *err)
+enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units, struct sb_error *err)
 {
     uint32_t count;
     enum sb_code code = sb_archive_shard_count(restore->archive, &count, err);
 
+    if (restore->unit_count > 1)
+        qsort(restore->units, restore->unit_count, sizeof(*restore->units), compare);
     for (uint32_t i = 0; !code && i < count; i++) {
         char *path;
 
-        if (!is_chosen(choice, i))
+        if (by_units && !was_read(restore, i, 0, INT64_MAX))
             continue;
         path = sb_shard_name(sb_restore_target_base(restore->target), i, err);
         if (!path)
             return err->code;
         /* A link is tended with the archive that the file belongs to. */
         if (is_file(path))
-            code = tend(restore, path, i, err);
+            code = tend(restore, path, i, by_units, err);
         free(path);
     }
     return code;

@@ -163,9 +163,14 @@ static void note_failure(struct sb_verify_units *units, enum sb_code code,
 static void settle_first(struct sb_verify_units *units)
 {
     const struct reading *reading = at(units, units->first++);
+    const struct sb_verify_events *events = units->verify->events;
     struct sb_error err;
 
-    if (reading->skipped || units->failed != SB_OK)
+    if (reading->skipped)
+        return;
+    if (events->unit_read)
+        events->unit_read(events->context, reading->unit.shard, reading->unit.number);
+    if (units->failed != SB_OK)
         return;
     note_failure(
         units,

@@ -92,6 +92,8 @@ struct sb_verify_events {
     void (*found)(void *context, const struct sb_defect *defect);
     /* Optional: bytes checked, the total (0: unknown), and files. */
     void (*progress)(void *context, int64_t done, int64_t total, int64_t files);
+    /* Optional: a unit (choice.h) was read; only of a run with a choice. */
+    void (*unit_read)(void *context, uint32_t shard, int64_t unit);
 };
 
 struct sb_verify_result {
