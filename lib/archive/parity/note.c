@@ -1,5 +1,6 @@
 #include "archive/parity/note.h"
 
+#include "core/crc32c.h"
 #include "core/io.h"
 #include "core/kept_open.h"
 #include "core/little_endian.h"
@@ -13,11 +14,14 @@
 
 /*
  * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time, and 1 while a
- * repair writes, 8 bytes each; zeros.
+ * repair writes, 8 bytes each; of a path the length and the CRC32C, 4 bytes each, and its last 208
+ * bytes; zeros.
  */
 static const unsigned char note_kind[8] = "SBPROT01";
 
 #define REPAIR_AT 32
+#define ORIGIN_AT 40
+#define PATH_AT   (ORIGIN_AT + 8)
 
 void sb_protect_note(unsigned char *user, const struct stat *st)
 {
@@ -40,6 +44,24 @@ static bool same_time(const unsigned char *user, const struct stat *st)
 {
     return sb_get_u64(user + 16) == (uint64_t)st->st_mtim.tv_sec &&
            (st->st_mtim.tv_nsec == 0 || sb_get_u64(user + 24) == (uint64_t)st->st_mtim.tv_nsec);
+}
+
+void sb_protect_note_origin(unsigned char *user, const char *path)
+{
+    size_t size = strlen(path), most = SB_PARITY_USER - PATH_AT, kept = size < most ? size : most;
+
+    memset(user + ORIGIN_AT, 0, SB_PARITY_USER - ORIGIN_AT);
+    sb_put_u32(user + ORIGIN_AT, (uint32_t)size);
+    sb_put_u32(user + ORIGIN_AT + 4, sb_crc32c(0, path, size));
+    memcpy(user + PATH_AT, path + (size - kept), kept);
+}
+
+bool sb_protect_has_origin(const struct sb_parity_super *super, const char *path)
+{
+    unsigned char wanted[SB_PARITY_USER];
+
+    sb_protect_note_origin(wanted, path);
+    return memcmp(wanted + ORIGIN_AT, super->user + ORIGIN_AT, SB_PARITY_USER - ORIGIN_AT) == 0;
 }
 
 void sb_protect_note_repair(unsigned char *user, bool writes)

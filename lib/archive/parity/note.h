@@ -16,6 +16,12 @@
 /* What the parity file notes of a file: SB_PARITY_USER bytes. */
 void sb_protect_note(unsigned char *user, const struct stat *st);
 
+/* Adds to it the absolute path of the file, for a parity file that is elsewhere. */
+void sb_protect_note_origin(unsigned char *user, const char *path);
+
+/* Has it this path? */
+bool sb_protect_has_origin(const struct sb_parity_super *super, const char *path);
+
 /* Adds to it whether a repair writes to the file. */
 void sb_protect_note_repair(unsigned char *user, bool writes);
 bool sb_protect_notes_repair(const struct sb_parity_super *super);

@@ -20,6 +20,7 @@ struct sb_protected {
     const char *path;
     const struct sb_protect_options *options;
     struct sb_buf name; /* of the parity file */
+    char *origin;       /* the absolute path, if the parity file is elsewhere; else NULL */
     struct sb_file *file;
     struct sb_parity *parity;
     struct sb_out_lock lock;
@@ -30,7 +31,8 @@ struct sb_protected {
 enum sb_code sb_protected_open(struct sb_protected *work, enum sb_parity_access access,
                                struct sb_error *err) SB_CHECKED;
 
-/* SB_NOENT: there is none; SB_FORMAT: none that was made by sb_protect. */
+/* SB_NOENT: there is none; SB_FORMAT: none that was made by sb_protect; SB_EXISTS: that of another
+ * file. */
 enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_access access,
                                       struct sb_error *err) SB_CHECKED;
 

@@ -140,6 +140,8 @@ static enum sb_code write_with(struct sb_protected *work, struct sb_parity_optio
         code = refuse_replaced(work, err);
     if (!code) {
         sb_protect_note(user, &st);
+        if (work->origin)
+            sb_protect_note_origin(user, work->origin);
         wanted->user = user;
         wanted->temporary = temporary.data;
         code = write(work->file, wanted, err);

@@ -1,16 +1,47 @@
 #include "core/io.h"
+#include "core/name.h"
 #include "task/protect/impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_error *err)
 {
+    return sb_protect_name_in(path, NULL, out, err);
+}
+
+enum sb_code sb_protect_name_in(const char *path, const char *parity_dir, struct sb_buf *out,
+                                struct sb_error *err)
+{
     sb_buf_clear(out);
-    return sb_buf_add_format(out, "%s%s", path, SB_PROTECT_SUFFIX) ? sb_fail_memory(err) : SB_OK;
+    if (parity_dir && (sb_buf_add_format(out, "%s/", parity_dir)))
+        return sb_fail_memory(err);
+    if (sb_buf_add_format(out, "%s%s", parity_dir ? sb_base_name(path) : path, SB_PROTECT_SUFFIX))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+/* The directory is resolved, the name is not: links are refused. The caller frees it. */
+static enum sb_code find_origin(char **out, const char *path, struct sb_error *err)
+{
+    const char *name = sb_base_name(path);
+    char *typed = name > path ? strndup(path, (size_t)(name - path)) : strdup("."), *directory;
+
+    *out = NULL;
+    if (!typed)
+        return sb_fail_memory(err);
+    directory = realpath(typed, NULL);
+    free(typed);
+    if (!directory)
+        return sb_fail_errno(err, errno, "%s", path);
+    if (asprintf(out, "%s/%s", directory, name) < 0)
+        *out = NULL;
+    free(directory);
+    return *out ? SB_OK : sb_fail_memory(err);
 }
 
 enum sb_code sb_protect_find(const char *path, struct sb_buf *out, struct sb_error *err)
@@ -66,7 +97,7 @@ int64_t sb_protect_work(const char *path, const struct sb_protect_options *optio
     if (options->act == SB_PROTECT_REMOVE || lstat(path, &st) || !S_ISREG(st.st_mode))
         return 0;
     size = st.st_size;
-    if (check && sb_protect_name(path, &name, &err) == SB_OK)
+    if (check && sb_protect_name_in(path, options->parity_dir, &name, &err) == SB_OK)
         size = lstat(name.data, &st) ? 0 : size + st.st_size;
     sb_buf_release(&name);
     return size;
@@ -142,6 +173,11 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_
                        "%s: is a parity file that 'shardbox protect' did not make; "
                        "move it away",
                        name);
+    if (!code && work->origin && !sb_protect_has_origin(&work->parity->super, work->origin))
+        return sb_fail(err, SB_EXISTS,
+                       "%s: is of another file than %s, or of its former place; give another "
+                       "--parity-dir, or move it beside its file",
+                       name, work->origin);
     return code;
 }
 
@@ -254,7 +290,9 @@ enum sb_code sb_protect(const char *path, const struct sb_protect_options *optio
                        path);
     if (code || parity)
         return code;
-    code = sb_protect_name(path, &work.name, err);
+    code = sb_protect_name_in(path, options->parity_dir, &work.name, err);
+    if (!code && options->parity_dir)
+        code = find_origin(&work.origin, path, err);
     if (!code)
         code = lock(&work, err);
     if (!code)
@@ -264,5 +302,6 @@ enum sb_code sb_protect(const char *path, const struct sb_protect_options *optio
     sb_protect_release(&work.holds);
     sb_out_lock_drop(&work.lock);
     sb_buf_release(&work.name);
+    free(work.origin);
     return code;
 }
