@@ -14,6 +14,7 @@ struct settings {
     bool update, check, repair, remove;
     unsigned per_mille; /* 0: not given */
     bool hard_links;
+    const char *parity_dir;
     bool dry_run;
     int64_t threads;
     struct protecting protecting;
@@ -37,6 +38,8 @@ static const struct option options[] = {
     OPTION_GROUP("How"),
     OPTION_FLAG(0, "hard-links", struct settings, hard_links,
                 "repair files that have several names"),
+    OPTION_TEXT(0, "parity-dir", struct settings, parity_dir, "DIR",
+                "parity files are in DIR, under their names", OPERAND_FILE),
     OPTION_THREADS(struct settings, "compute with N threads"),
     OPTION_BWLIMIT,
     OPTION_WAIT,
@@ -104,6 +107,7 @@ static int run(void *context, char **operands, int count)
         .threads = settings->threads ? (unsigned)settings->threads : sb_default_threads(),
         .hard_links = settings->hard_links,
         .one = count == 1,
+        .parity_dir = settings->parity_dir,
         .dry_run = settings->dry_run,
         .notify = &message_notify,
     };

@@ -76,7 +76,7 @@ _shardbox_table() {
         first=archive others=none
         ;;
     protect)
-        options='--redundancy= -u --update --check --repair --remove -n --dry-run --hard-links -j --threads= --bwlimit= --wait -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--redundancy= -u --update --check --repair --remove -n --dry-run --hard-links --parity-dir= -j --threads= --bwlimit= --wait -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     help) first="words:$_shardbox_commands" ;;
@@ -359,6 +359,7 @@ _shardbox_value() {
     upgrade:--threads | upgrade:-j) wanted='any' ;;
     upgrade:--bwlimit) wanted='any' ;;
     protect:--redundancy) wanted='none' ;;
+    protect:--parity-dir) wanted='file' ;;
     protect:--threads | protect:-j) wanted='any' ;;
     protect:--bwlimit) wanted='any' ;;
     protect:--wait=) wanted='any' ;;

@@ -102,7 +102,7 @@ function __shardbox_takes_value
             return 0
         case upgrade:-j upgrade:--threads upgrade:--bwlimit
             return 0
-        case protect:--redundancy protect:-j protect:--threads protect:--bwlimit
+        case protect:--redundancy protect:--parity-dir protect:-j protect:--threads protect:--bwlimit
             return 0
     end
     return 1
@@ -736,6 +736,7 @@ complete -c shardbox -n '__shardbox_is protect' -l repair -d 'make damaged bytes
 complete -c shardbox -n '__shardbox_is protect' -l remove -d 'remove parity files'
 complete -c shardbox -n '__shardbox_is protect' -s n -l dry-run -d 'print what would change, a line each; change nothing'
 complete -c shardbox -n '__shardbox_is protect' -l hard-links -d 'repair files that have several names'
+complete -c shardbox -n '__shardbox_is protect' -l parity-dir -r -F -d 'parity files are in DIR, under their names'
 complete -c shardbox -n '__shardbox_is protect' -s j -l threads -x -d 'compute with N threads (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is protect' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is protect' -l wait -x -d 'while another process writes it, wait (TIME: 90s, 5m)'

@@ -36,7 +36,12 @@ static void add_size(const struct table *table, struct sb_buf *line, int64_t siz
         output_need(sb_buf_add_format(line, " %*" PRId64, width, size));
 }
 
-static const char *const states[] = {"none", "current", "changed"};
+static const char *const states[] = {
+    [SB_PROTECT_NONE] = "none",
+    [SB_PROTECT_CURRENT] = "current",
+    [SB_PROTECT_CUT] = "cut",
+    [SB_PROTECT_CHANGED] = "changed",
+};
 
 static void add_parity(struct table *table)
 {

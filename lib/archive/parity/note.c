@@ -1,8 +1,10 @@
 #include "archive/parity/note.h"
 
+#include "core/crc32c.h"
 #include "core/io.h"
 #include "core/kept_open.h"
 #include "core/little_endian.h"
+#include "core/time.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,16 +14,29 @@
 #include <unistd.h>
 
 /*
- * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time, and while a repair
- * writes 1, or 2 if the file had changed before it; 1 if the file was lost and made again from
- * here; 8 bytes each; zeros.
+ * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time; while a repair writes
+ * 1, or 2 if the file had changed before it; 1 if the file was lost and made again from here; of its
+ * first 100 bytes the big-endian number at 24, which in an index counts commits, and the CRC32C; 8
+ * bytes each. At 64 what a repair begins with, 4 numbers of 8 bytes. At 128 of a path the length and
+ * the CRC32C, 4 bytes each, and its last 120 bytes. Else zeros.
  */
 static const unsigned char note_kind[8] = "SBPROT01";
 
 #define REPAIR_AT 32
 #define OLD_AT    40
+#define COMMITS_AT 48
+#define HEAD_AT 56
+#define EVIDENCE_AT 64
+#define ORIGIN_AT 128
+#define PATH_AT   (ORIGIN_AT + 8)
 
-void sb_protect_note(unsigned char *user, const struct stat *st)
+/* SQLite's counter of commits, https://www.sqlite.org/fileformat2.html#the_database_header. */
+static uint32_t commits(const unsigned char *head)
+{
+    return (uint32_t)head[24] << 24 | (uint32_t)head[25] << 16 | (uint32_t)head[26] << 8 | head[27];
+}
+
+void sb_protect_note(unsigned char *user, const struct stat *st, const unsigned char *head)
 {
     unsigned char *at = user + sizeof(note_kind);
 
@@ -30,11 +45,24 @@ void sb_protect_note(unsigned char *user, const struct stat *st)
     at = sb_put_u64(at, (uint64_t)st->st_size);
     at = sb_put_u64(at, (uint64_t)st->st_mtim.tv_sec);
     sb_put_u64(at, (uint64_t)st->st_mtim.tv_nsec);
+    sb_put_u64(user + COMMITS_AT, commits(head));
+    sb_put_u64(user + HEAD_AT, sb_crc32c(0, head, SB_PROTECT_HEAD));
+}
+
+bool sb_protect_has_head(const struct sb_parity_super *super, const unsigned char *head)
+{
+    return sb_get_u64(super->user + HEAD_AT) == sb_crc32c(0, head, SB_PROTECT_HEAD);
+}
+
+uint32_t sb_protect_noted_commits(const struct sb_parity_super *super)
+{
+    return (uint32_t)sb_get_u64(super->user + COMMITS_AT);
 }
 
 bool sb_protect_has_note(const struct sb_parity_super *super)
 {
-    return memcmp(super->user, note_kind, sizeof(note_kind)) == 0;
+    return memcmp(super->user, note_kind, sizeof(note_kind)) == 0 &&
+           sb_get_u64(super->user + 24) < SB_SECOND;
 }
 
 /* A copy may have lost the nanoseconds of its time. */
@@ -42,6 +70,24 @@ static bool same_time(const unsigned char *user, const struct stat *st)
 {
     return sb_get_u64(user + 16) == (uint64_t)st->st_mtim.tv_sec &&
            (st->st_mtim.tv_nsec == 0 || sb_get_u64(user + 24) == (uint64_t)st->st_mtim.tv_nsec);
+}
+
+void sb_protect_note_origin(unsigned char *user, const char *path)
+{
+    size_t size = strlen(path), most = SB_PARITY_USER - PATH_AT, kept = size < most ? size : most;
+
+    memset(user + ORIGIN_AT, 0, SB_PARITY_USER - ORIGIN_AT);
+    sb_put_u32(user + ORIGIN_AT, (uint32_t)size);
+    sb_put_u32(user + ORIGIN_AT + 4, sb_crc32c(0, path, size));
+    memcpy(user + PATH_AT, path + (size - kept), kept);
+}
+
+bool sb_protect_has_origin(const struct sb_parity_super *super, const char *path)
+{
+    unsigned char wanted[SB_PARITY_USER];
+
+    sb_protect_note_origin(wanted, path);
+    return memcmp(wanted + ORIGIN_AT, super->user + ORIGIN_AT, SB_PARITY_USER - ORIGIN_AT) == 0;
 }
 
 void sb_protect_note_old(unsigned char *user)
@@ -54,9 +100,18 @@ bool sb_protect_noted_old(const struct sb_parity_super *super)
     return sb_get_u64(super->user + OLD_AT) != 0;
 }
 
-void sb_protect_note_repair(unsigned char *user, enum sb_protect_repairing repairing)
+void sb_protect_note_repair(unsigned char *user, enum sb_protect_repairing repairing,
+                            const struct sb_protect_evidence *evidence)
 {
     sb_put_u64(user + REPAIR_AT, repairing);
+    for (size_t i = 0; i < 4; i++)
+        sb_put_u64(user + EVIDENCE_AT + 8 * i, evidence->numbers[i]);
+}
+
+void sb_protect_noted_evidence(const struct sb_parity_super *super, struct sb_protect_evidence *out)
+{
+    for (size_t i = 0; i < 4; i++)
+        out->numbers[i] = sb_get_u64(super->user + EVIDENCE_AT + 8 * i);
 }
 
 enum sb_protect_repairing sb_protect_noted_repair(const struct sb_parity_super *super)

@@ -13,8 +13,24 @@
 /* Of the name of a parity file, after that of its file. */
 #define SB_PROTECT_SUFFIX "-parity"
 
-/* What the parity file notes of a file: SB_PARITY_USER bytes. */
-void sb_protect_note(unsigned char *user, const struct stat *st);
+/* Of the file, from which its head is read. */
+#define SB_PROTECT_HEAD 100
+
+/* What the parity file notes of a file: SB_PARITY_USER bytes. head: its first bytes, zeros after the
+ * last. */
+void sb_protect_note(unsigned char *user, const struct stat *st, const unsigned char *head);
+
+/* Is it the head that is noted? */
+bool sb_protect_has_head(const struct sb_parity_super *super, const unsigned char *head);
+
+/* How many commits an index had, by SQLite's counter, if the file was one. */
+uint32_t sb_protect_noted_commits(const struct sb_parity_super *super);
+
+/* Adds to it the absolute path of the file, for a parity file that is elsewhere. */
+void sb_protect_note_origin(unsigned char *user, const char *path);
+
+/* Has it this path? */
+bool sb_protect_has_origin(const struct sb_parity_super *super, const char *path);
 
 /* Adds that the file was lost, and made again as it was then: until it is protected anew, others
  * may be newer than it. */
@@ -28,13 +44,22 @@ enum sb_protect_repairing {
     SB_REPAIRING_CHANGED, /* a file that had changed since, by what an index says of it */
 };
 
-/* Adds that to it. */
-void sb_protect_note_repair(unsigned char *user, enum sb_protect_repairing repairing);
+/* By which it is known later that nobody else wrote meanwhile; what it is, the repair knows. */
+struct sb_protect_evidence {
+    uint64_t numbers[4];
+};
+
+/* Adds both to it. */
+void sb_protect_note_repair(unsigned char *user, enum sb_protect_repairing repairing,
+                            const struct sb_protect_evidence *evidence);
 enum sb_protect_repairing sb_protect_noted_repair(const struct sb_parity_super *super);
+void sb_protect_noted_evidence(const struct sb_parity_super *super,
+                               struct sb_protect_evidence *out);
 
 /* The time of the file that is noted. */
 struct timespec sb_protect_noted_time(const struct sb_parity_super *super);
 
+/* And one whose time is one. */
 bool sb_protect_has_note(const struct sb_parity_super *super);
 
 /* Is the parity file that of the file as it is, apart from damage? */

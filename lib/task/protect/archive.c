@@ -4,6 +4,7 @@
 #include "archive/own/own_names.h"
 #include "core/file_lock.h"
 #include "core/io.h"
+#include "core/name.h"
 #include "task/protect/impl.h"
 
 #include <dirent.h>
@@ -105,25 +106,28 @@ static enum sb_code find_numbers(const char *directory, const char *base, struct
     return code;
 }
 
-/* Of the archive whose index this is. */
-static enum sb_code find_shards(const char *base, struct shards *out, struct sb_error *err)
+/* Of the archive whose index this is; parity_dir: NULL, or where parity files are. */
+static enum sb_code find_shards(const char *base, const char *parity_dir, struct shards *out,
+                                struct sb_error *err)
 {
-    const char *slash = strrchr(base, '/');
-    char *directory = slash ? strndup(base, (size_t)(slash - base) + 1) : strdup(".");
-    enum sb_code code = directory ? find_numbers(directory, slash ? slash + 1 : base, out, err)
-                                  : sb_fail_memory(err);
+    const char *name = sb_base_name(base);
+    char *directory = name > base ? strndup(base, (size_t)(name - base)) : strdup(".");
+    enum sb_code code = directory ? find_numbers(directory, name, out, err) : sb_fail_memory(err);
 
+    if (!code && parity_dir)
+        code = find_numbers(parity_dir, name, out, err);
     free(directory);
     return code;
 }
 
 /* Can this be what protects a shard that is missing? A foreign file of the name is not. */
-static bool has_parity(const char *shard)
+static bool has_parity(const char *shard, const char *parity_dir)
 {
     struct sb_parity *parity = NULL;
     struct sb_buf name = {0};
     struct sb_error ignored;
-    bool has = sb_protect_find(shard, &name, &ignored) == SB_OK && name.size > 0 &&
+    bool has = sb_protect_name_in(shard, parity_dir, &name, &ignored) == SB_OK &&
+               is_file(name.data) &&
                sb_parity_open(&parity, name.data, SB_PARITY_READ, &ignored) == SB_OK &&
                sb_protect_has_note(&parity->super);
 
@@ -133,15 +137,22 @@ static bool has_parity(const char *shard)
 }
 
 /* A link leads to another archive's shard, which is protected there. */
-static bool is_to_be_protected(const char *shard)
+static bool is_to_be_protected(const char *shard, const char *parity_dir)
 {
     struct stat st;
 
-    return lstat(shard, &st) == 0 ? !S_ISLNK(st.st_mode) : has_parity(shard);
+    return lstat(shard, &st) == 0 ? !S_ISLNK(st.st_mode) : has_parity(shard, parity_dir);
 }
 
 enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const char *path),
                              void *context, struct sb_error *err)
+{
+    return sb_protect_walk_in(path, NULL, each, context, err);
+}
+
+enum sb_code sb_protect_walk_in(const char *path, const char *parity_dir,
+                                void (*each)(void *context, const char *path), void *context,
+                                struct sb_error *err)
 {
     struct shards shards = {0};
     char *base = NULL, *shard;
@@ -151,13 +162,13 @@ enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const
     if (!sb_protect_is_index(path))
         return SB_OK;
     base = strndup(path, sb_index_base_size(path));
-    code = base ? find_shards(base, &shards, err) : sb_fail_memory(err);
+    code = base ? find_shards(base, parity_dir, &shards, err) : sb_fail_memory(err);
     for (size_t i = 0; !code && i < shards.count; i++) {
         if (i > 0 && shards.numbers[i] == shards.numbers[i - 1])
             continue;
         shard = sb_shard_name(base, shards.numbers[i], err);
         code = shard ? SB_OK : err->code;
-        if (shard && is_to_be_protected(shard))
+        if (shard && is_to_be_protected(shard, parity_dir))
             each(context, shard);
         free(shard);
     }
@@ -174,7 +185,8 @@ bool sb_protect_has_shard(const char *index, const char *path)
     if (size == 0 || size != sb_index_base_size(index) || strncmp(index, path, size) != 0)
         return false;
     return sb_protect_is_index(index) &&
-           (lstat(path, &st) == 0 ? S_ISREG(st.st_mode) || S_ISLNK(st.st_mode) : has_parity(path));
+           (lstat(path, &st) == 0 ? S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)
+                                  : has_parity(path, NULL));
 }
 
 /* Of an index itself also readers: those of a WAL, and their writers, have no other lock. */

@@ -21,19 +21,32 @@ struct sb_protected {
     const struct sb_protect_options *options;
     const struct sb_protect_guard *guard; /* NULL: all bytes */
     struct sb_buf name;                   /* of the parity file */
+    char *origin; /* the absolute path, if the parity file is elsewhere; else NULL */
     struct sb_file *file;
     struct sb_parity *parity;
+    struct sb_protect_evidence evidence; /* for a repair that is going to write */
     struct sb_out_lock lock;
     struct sb_protect_holds holds;
 };
+
+/* Finds the name of the parity file, and the origin. */
+enum sb_code sb_protected_begin(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
+
+/* Closes all of it, drops the locks. */
+void sb_protected_end(struct sb_protected *work);
 
 /* For a repair: to be written. SB_FORMAT: no regular file, a link, or of several names. */
 enum sb_code sb_protected_open(struct sb_protected *work, enum sb_parity_access access,
                                struct sb_error *err) SB_CHECKED;
 
-/* SB_NOENT: there is none; SB_FORMAT: none that was made by sb_protect. */
+/* SB_NOENT: there is none; SB_FORMAT: none that was made by sb_protect; SB_EXISTS: that of another
+ * file. */
 enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_access access,
                                       struct sb_error *err) SB_CHECKED;
+
+/* The first SB_PROTECT_HEAD bytes of the file, zeros after its end. */
+enum sb_code sb_protect_read_head(const struct sb_protected *work, unsigned char *head,
+                                  struct sb_error *err) SB_CHECKED;
 
 /* The length of a name without the end of a parity file's; 0: it does not end so. */
 size_t sb_protect_base_size(const char *name);
@@ -46,13 +59,25 @@ size_t sb_protect_base_size(const char *name);
 enum sb_code sb_protect_refuse_changed(const struct sb_protected *work, bool always,
                                        struct sb_error *err) SB_CHECKED;
 
+/* For a repair of the file by itself: which file it is, and how many of its pieces are bad. */
+void sb_protect_find_evidence(struct sb_protected *work, int64_t bad);
+
 /*
  * A repair was killed, and the file has another time than is noted: did only that write to it? Of
- * an index it can be known: each commit of others counts in SQLite's header, which the parity file
- * has, too. *only is false also where it is not known.
+ * an index it can be known: it is the same file, each commit of others counts in SQLite's header,
+ * which is noted, too, and no more pieces are bad than before. *only is false also where it is not
+ * known.
  */
 enum sb_code sb_protect_was_only_repaired(const struct sb_protected *work, bool *only,
                                           struct sb_error *err) SB_CHECKED;
+
+/*
+ * Bad pieces were found in a file that has the size and the time which are noted: has another file
+ * of these taken its place? Where most pieces are bad; and of an index also where it is a sound
+ * database with another header, so that commits were made.
+ */
+enum sb_code sb_protect_is_another(const struct sb_protected *work, int64_t bad, bool *another,
+                                   struct sb_error *err) SB_CHECKED;
 
 /* May this be the index of an archive? It may be damaged: then it has shards. */
 bool sb_protect_is_index(const char *path);

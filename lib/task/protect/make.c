@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define USUAL_PER_MILLE 50
 #define INDEX_PER_MILLE 1000
@@ -126,11 +127,22 @@ enum sb_code sb_protect_choose_words(const struct sb_protected *work,
     return sb_parity_redundancy(redundancy_of(work), &wanted->data, &wanted->parity, err);
 }
 
+/* No parity file stays of a file that was removed while it was made. */
+static enum sb_code refuse_removed(const struct sb_protected *work, struct sb_error *err)
+{
+    struct stat st;
+
+    if (lstat(work->path, &st) == 0 || errno != ENOENT)
+        return SB_OK;
+    (void)unlink(work->name.data);
+    return sb_fail(err, SB_CHANGED, "%s: was removed by another process just now", work->path);
+}
+
 static enum sb_code write_with(struct sb_protected *work, struct sb_parity_options *wanted,
                                sb_protect_write *write, struct sb_error *err)
 {
     struct sb_buf temporary = {0};
-    unsigned char user[SB_PARITY_USER];
+    unsigned char user[SB_PARITY_USER], head[SB_PROTECT_HEAD];
     struct stat st;
     enum sb_code code = sb_protect_clear(work, &temporary, err);
 
@@ -138,12 +150,18 @@ static enum sb_code write_with(struct sb_protected *work, struct sb_parity_optio
         code = let_time_pass(work, &st, err);
     if (!code)
         code = refuse_replaced(work, err);
+    if (!code)
+        code = sb_protect_read_head(work, head, err);
     if (!code) {
-        sb_protect_note(user, &st);
+        sb_protect_note(user, &st, head);
+        if (work->origin)
+            sb_protect_note_origin(user, work->origin);
         wanted->user = user;
         wanted->temporary = temporary.data;
         code = write(work->file, wanted, err);
     }
+    if (!code)
+        code = refuse_removed(work, err);
     sb_buf_release(&temporary);
     if (!code)
         sb_report(work->options->notify, SB_NOTE, "written", wanted->path, "written");

@@ -1,16 +1,47 @@
 #include "core/io.h"
+#include "core/name.h"
 #include "task/protect/impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_error *err)
 {
+    return sb_protect_name_in(path, NULL, out, err);
+}
+
+enum sb_code sb_protect_name_in(const char *path, const char *parity_dir, struct sb_buf *out,
+                                struct sb_error *err)
+{
     sb_buf_clear(out);
-    return sb_buf_add_format(out, "%s%s", path, SB_PROTECT_SUFFIX) ? sb_fail_memory(err) : SB_OK;
+    if (parity_dir && (sb_buf_add_format(out, "%s/", parity_dir)))
+        return sb_fail_memory(err);
+    if (sb_buf_add_format(out, "%s%s", parity_dir ? sb_base_name(path) : path, SB_PROTECT_SUFFIX))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+/* The directory is resolved, the name is not: links are refused. The caller frees it. */
+static enum sb_code find_origin(char **out, const char *path, struct sb_error *err)
+{
+    const char *name = sb_base_name(path);
+    char *typed = name > path ? strndup(path, (size_t)(name - path)) : strdup("."), *directory;
+
+    *out = NULL;
+    if (!typed)
+        return sb_fail_memory(err);
+    directory = realpath(typed, NULL);
+    free(typed);
+    if (!directory)
+        return sb_fail_errno(err, errno, "%s", path);
+    if (asprintf(out, "%s/%s", directory, name) < 0)
+        *out = NULL;
+    free(directory);
+    return *out ? SB_OK : sb_fail_memory(err);
 }
 
 enum sb_code sb_protect_find(const char *path, struct sb_buf *out, struct sb_error *err)
@@ -80,7 +111,7 @@ int64_t sb_protect_work(const char *path, const struct sb_protect_options *optio
     if (options->act == SB_PROTECT_REMOVE || lstat(path, &st) || !S_ISREG(st.st_mode))
         return 0;
     size = st.st_size;
-    if (check && sb_protect_name(path, &name, &err) == SB_OK)
+    if (check && sb_protect_name_in(path, options->parity_dir, &name, &err) == SB_OK)
         size = lstat(name.data, &st) ? 0 : size + st.st_size;
     sb_buf_release(&name);
     return size;
@@ -105,8 +136,35 @@ static enum sb_code refuse_names(const struct sb_protected *work, const char *pa
         return SB_OK;
     return sb_fail(err, SB_FORMAT,
                    "%s: has %ju names (hard links), and would change under all of them; "
-                   "--hard-links allows it",
+                   "'shardbox protect --repair --hard-links' allows it",
                    path, (uintmax_t)st->st_nlink);
+}
+
+enum sb_code sb_protected_begin(struct sb_protected *work, struct sb_error *err)
+{
+    const char *dir = work->options->parity_dir;
+    enum sb_code code = sb_protect_name_in(work->path, dir, &work->name, err);
+
+    return !code && dir ? find_origin(&work->origin, work->path, err) : code;
+}
+
+void sb_protected_end(struct sb_protected *work)
+{
+    sb_parity_free(work->parity);
+    sb_file_free(work->file);
+    sb_protect_release(&work->holds);
+    sb_out_lock_drop(&work->lock);
+    sb_buf_release(&work->name);
+    free(work->origin);
+}
+
+enum sb_code sb_protect_read_head(const struct sb_protected *work, unsigned char *head,
+                                  struct sb_error *err)
+{
+    size_t got;
+
+    memset(head, 0, SB_PROTECT_HEAD);
+    return sb_file_read(work->file, head, SB_PROTECT_HEAD, 0, &got, err);
 }
 
 enum sb_code sb_protected_open(struct sb_protected *work, enum sb_parity_access access,
@@ -156,6 +214,11 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_
                        "%s: is a parity file that 'shardbox protect' did not make; "
                        "move it away",
                        name);
+    if (!code && work->origin && !sb_protect_has_origin(&work->parity->super, work->origin))
+        return sb_fail(err, SB_EXISTS,
+                       "%s: is of another file than %s, or of its former place; give another "
+                       "--parity-dir, or move it beside its file",
+                       name, work->origin);
     return code;
 }
 
@@ -269,16 +332,12 @@ enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_option
                        path);
     if (code || parity)
         return code;
-    code = sb_protect_name(path, &work.name, err);
+    code = sb_protected_begin(&work, err);
     if (!code)
         code = lock(&work, err);
     if (!code)
         code = act(&work, err);
-    sb_parity_free(work.parity);
-    sb_file_free(work.file);
-    sb_protect_release(&work.holds);
-    sb_out_lock_drop(&work.lock);
-    sb_buf_release(&work.name);
+    sb_protected_end(&work);
     return code;
 }
 

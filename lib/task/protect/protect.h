@@ -16,6 +16,10 @@
  * leaves an index that can be brought back as it is, with shards that are as it says, and not an
  * older one beside them.
  *
+ * Parity files may be in another directory, under the names that they would have beside their
+ * files. Each notes the absolute path of its file then, so that two files of one name from two
+ * directories are not taken for each other.
+ *
  * One run at a time has the parity file, by a lock beside it (store/out/lock.h), except for checks.
  */
 #ifndef SB_TASK_PROTECT_PROTECT_H
@@ -52,9 +56,10 @@ struct sb_protect_options {
     unsigned per_mille; /* parity per thousand bytes; 0: as the parity file has, or 50. An archive's
                            index has 1000 at least, to come back when all of it is lost */
     unsigned threads;
-    bool hard_links; /* repair files that have several names */
-    bool one;        /* SB_INVALID for a parity file; else it is passed over */
-    bool dry_run;    /* report changes by kinds that begin with "would-", and make none */
+    bool hard_links;        /* repair files that have several names */
+    bool one;               /* SB_INVALID for a parity file; else it is passed over */
+    const char *parity_dir; /* where parity files are; NULL: beside their files */
+    bool dry_run;           /* report changes by kinds that begin with "would-", and make none */
     struct sb_protect_result *result; /* of checks and repairs; may be NULL */
 
     /* "damaged", "lost" (beyond repair), "unchecked", "cut": SB_PROBLEM, with byte ranges. Others
@@ -76,8 +81,12 @@ struct sb_protect_guard {
     bool rewritten; /* the caller wrote what the file had: it may be as it was protected */
 };
 
-/* The name of the file's parity file. Replaces what the buffer holds. */
+/* The name of the file's parity file, beside it. Replaces what the buffer holds. */
 enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
+
+/* Likewise in this directory; NULL: beside it. */
+enum sb_code sb_protect_name_in(const char *path, const char *parity_dir, struct sb_buf *out,
+                                struct sb_error *err) SB_CHECKED;
 
 /* Likewise, if a file of that name is there; else the buffer is empty. */
 enum sb_code sb_protect_find(const char *path, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
@@ -104,10 +113,11 @@ int64_t sb_protect_work(const char *path, const struct sb_protect_options *optio
 
 /*
  * SB_FORMAT: the file is no regular one, or a link, or what is there under the name of its parity
- * file is none; SB_EXISTS; SB_NOENT; SB_LOCKED; SB_CHANGED: it changed since the parity file was
- * made, or while it was read; SB_DAMAGED: the tables of the parity file contradict each other, or
- * an update would protect damaged bytes, or cannot know, as the archive's index is damaged;
- * SB_INVALID: a parity file itself.
+ * file is none; SB_EXISTS: it has one, or what is there is that of another file of its name;
+ * SB_NOENT; SB_LOCKED; SB_CHANGED: it changed since the parity file was made, or while it was read;
+ * SB_DAMAGED: the tables of the parity file contradict each other, or an update would protect
+ * damaged bytes, or cannot know, as the archive's index is damaged; SB_INVALID: a parity file
+ * itself.
  */
 enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
                         struct sb_error *err) SB_CHECKED;
@@ -139,6 +149,11 @@ enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_option
  */
 enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const char *path),
                              void *context, struct sb_error *err) SB_CHECKED;
+
+/* Likewise with parity files in this directory; NULL: beside their files. */
+enum sb_code sb_protect_walk_in(const char *path, const char *parity_dir,
+                                void (*each)(void *context, const char *path), void *context,
+                                struct sb_error *err) SB_CHECKED;
 
 /* Is this file one of those that a walk from the path `index` comes to as shards, or passes over?
  */

@@ -42,7 +42,7 @@ static enum sb_code note_repair(struct sb_rewrite *rewrite, enum sb_protect_repa
     unsigned char user[SB_PARITY_USER];
 
     memcpy(user, parity->super.user, sizeof(user));
-    sb_protect_note_repair(user, repairing);
+    sb_protect_note_repair(user, repairing, &rewrite->work->evidence);
     rewrite->noted = true;
     if (sb_parity_mark(parity, parity->super.valid, user, err))
         return err->code;
@@ -113,8 +113,10 @@ void sb_rewrite_release(struct sb_rewrite *rewrite)
 {
     struct sb_error ignored;
 
-    /* Ended early, but with the file's time: it can be repaired again. */
-    if (rewrite->noted && has_its_time(rewrite) && refuse_change(rewrite, &ignored) == SB_OK)
+    /* Ended early, but with the file's time: it can be repaired again. If others wrote to it, it is
+     * not what is protected any more. */
+    if (rewrite->noted && (refuse_change(rewrite, &ignored) ? ignored.code == SB_CHANGED
+                                                            : has_its_time(rewrite)))
         (void)!note_repair(rewrite, SB_REPAIRING_NOTHING, &ignored);
     free(rewrite->bytes);
     free(rewrite->parts);
