@@ -348,6 +348,8 @@ static enum sb_code verify(struct verify_run *run, struct sb_error *err)
 
     if (verify_repair_begin(run, err))
         return err->code;
+    if (run->protect.remade > 0 && run->settings->repair.dry_run)
+        return SB_OK;
     code = open_store_with(&store, run->path, opening, &run->notify, err);
     if (code == SB_DAMAGED)
         return verify_unopened(run, err);

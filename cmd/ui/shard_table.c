@@ -126,7 +126,7 @@ static enum sb_code show_shard(void *context, const struct sb_shard_use *use, st
     sb_buf_clear(&table->line);
     output_need(sb_shards_path(table->shards, use->shard, &table->path));
     find_target(table);
-    output_need(sb_protect_look(table->path.data, &table->parity, err));
+    output_need(sb_protect_look(table->path.data, NULL, &table->parity, err));
     if (table->json)
         write_json(table, use);
     else
@@ -144,7 +144,7 @@ static void show_index(struct table *table, struct sb_archive *archive)
     struct sb_error err;
 
     sb_buf_clear(line);
-    output_need(sb_protect_look(path, &table->parity, &err));
+    output_need(sb_protect_look(path, NULL, &table->parity, &err));
     if (table->json) {
         json_begin(&table->object);
         json_known(&table->object, "shard", false, 0);
@@ -170,14 +170,14 @@ static enum sb_code find_protected(struct table *table, struct sb_archive *archi
 {
     struct sb_protect_status status;
     uint32_t count;
-    enum sb_code code = sb_protect_look(sb_archive_index_path(archive), &status, err);
+    enum sb_code code = sb_protect_look(sb_archive_index_path(archive), NULL, &status, err);
 
     table->protected = !code && status.state != SB_PROTECT_NONE;
     if (!code)
         code = sb_archive_shard_count(archive, &count, err);
     for (uint32_t i = 0; !code && !table->protected && i < count; i++) {
         output_need(sb_shards_path(table->shards, i, &table->path));
-        code = sb_protect_look(table->path.data, &status, err);
+        code = sb_protect_look(table->path.data, NULL, &status, err);
         table->protected = !code && status.state != SB_PROTECT_NONE;
     }
     return code;

@@ -24,6 +24,8 @@ enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *
                        settings->from ? "-from" : "");
     if (settings->prefix && !settings->from)
         return sb_fail(err, SB_INVALID, "--repair-prefix goes with --repair-from");
+    if (settings->parity_dir && !settings->repair)
+        return sb_fail(err, SB_INVALID, "--parity-dir goes with --repair");
     if (settings->dry_run && !verify_repair_wanted(run))
         return sb_fail(err, SB_INVALID, "--dry-run goes with --repair and --repair-from");
     return SB_OK;
@@ -38,6 +40,7 @@ enum sb_code verify_repair_begin(struct verify_run *run, struct sb_error *err)
 {
     const struct sb_protect_options options = {
         .act = SB_PROTECT_REPAIR,
+        .parity_dir = run->settings->repair.parity_dir,
         .threads = (unsigned)run->settings->threads,
         .dry_run = run->settings->repair.dry_run,
         .result = &run->protect,
@@ -61,6 +64,11 @@ void verify_repair_warn(struct verify_run *run)
         verify_run_alert(run, "repaired",
                          "%" PRId64 " damaged piece%s of its files or their parity files repaired",
                          found->repaired, found->repaired == 1 ? "" : "s");
+    if (run->settings->repair.repair && found->files > 0 && found->without > 0)
+        verify_run_warn(run, "unprotected",
+                        "%" PRId64 " of its files %s no parity file; 'shardbox protect --update' "
+                        "makes what is missing",
+                        found->without, found->without == 1 ? "has" : "have");
     if (run->settings->repair.repair && found->files == 0 && found->changed == 0)
         verify_run_warn(run, "unprotected",
                         "has no parity file to be repaired by; 'shardbox protect' makes it");
@@ -86,6 +94,7 @@ enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
     const struct verify_repair_settings *settings = &run->settings->repair;
     const struct sb_restore_options how = {
         .protect = settings->repair ? &run->protect : NULL,
+        .parity_dir = settings->parity_dir,
         .copy = settings->from,
         .prefix = settings->prefix,
         .dry_run = settings->dry_run,

@@ -15,6 +15,7 @@ struct verify_run;
 
 struct verify_repair_settings {
     bool repair; /* by parity files; of a cache, its index */
+    const char *parity_dir;
     const char *from;
     const char *prefix;
     bool dry_run;
@@ -25,6 +26,8 @@ struct verify_repair_settings {
     OPTION_GROUP("Repair"),                                                                        \
         OPTION_FLAG(0, "repair", settings, field.repair,                                           \
                     "repair files by their parity files, the index of a cache"),                   \
+        OPTION_TEXT(0, "parity-dir", settings, field.parity_dir, "DIR",                            \
+                    "with it: where these are, if not beside their files", OPERAND_FILE),          \
         OPTION_TEXT(0, "repair-from", settings, field.from, "COPY",                                \
                     "restore files from an archive, directory, tar or zip", OPERAND_FILE),         \
         OPTION_TEXT(0, "repair-prefix", settings, field.prefix, "DIR",                             \

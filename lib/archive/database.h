@@ -41,6 +41,10 @@ enum sb_database_mode {
 enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode,
                               struct sb_error *err) SB_CHECKED;
 
+/* Is it a database in which SQLite finds nothing wrong? Reads it without locks, which the caller
+ * may hold; not if a journal is pending. */
+bool sb_database_is_sound(const char *file);
+
 /*
  * The same, for reading, of a file that is open already, in fewer calls (index_file.h): `file` is
  * its path, absolute and without links. SB_OK: the connection is in a read transaction, under whose

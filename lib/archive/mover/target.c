@@ -179,6 +179,23 @@ static enum sb_code unwatch(struct sb_mover *mover, uint32_t shard, struct sb_er
     return code ? code : sb_mover_commit_index(mover, err);
 }
 
+/* It gets the time of the index, where it can, so that it is not newer than that, which knows of
+ * all that it has. */
+static enum sb_code cut_file(const struct sb_mover *mover, int fd, int64_t size, const char *path,
+                             struct sb_error *err)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
+    struct stat index;
+
+    if (ftruncate(fd, size))
+        return sb_fail_errno(err, errno, "%s", path);
+    if (fstat(mover->hold.fd, &index) == 0) {
+        times[1] = index.st_mtim;
+        (void)!futimens(fd, times);
+    }
+    return SB_OK;
+}
+
 static enum sb_code cut(struct sb_mover *mover, uint32_t shard, int64_t size, const char *path,
                         struct sb_error *err)
 {
@@ -188,8 +205,8 @@ static enum sb_code cut(struct sb_mover *mover, uint32_t shard, int64_t size, co
     if (size == 0 && is_shared(path))
         return replace_by_empty(mover, shard, path, err);
     code = sb_mover_target(mover, shard, &fd, err);
-    if (code == SB_OK && ftruncate(fd, size))
-        code = sb_fail_errno(err, errno, "%s", path);
+    if (code == SB_OK)
+        code = cut_file(mover, fd, size, path, err);
     return code ? code : sb_fsync(fd, path, err);
 }
 

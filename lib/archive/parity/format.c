@@ -276,7 +276,7 @@ static bool extents_are_right(const struct sb_parity_super *super)
 static bool super_is_right(const struct sb_parity_super *super)
 {
     return counts_are_right(&super->shape) && super->generation >= 1 &&
-           super->generation < INT64_MAX && super->valid >= 0 &&
+           super->generation <= SB_PARITY_GENERATION_MOST && super->valid >= 0 &&
            super->valid <= sb_parity_pieces(&super->shape) &&
            is_offset(super->end, SB_PARITY_OFFSET_MOST) &&
            is_offset(super->middle, super->end - SB_PARITY_BLOCK) && extents_are_right(super);

@@ -42,7 +42,7 @@
  *        8    4  version of the format: 1
  *       12    4  size of a piece: a power of two, 512 to 16384
  *       16   16  identity of the protection
- *       32    8  generation, from 1
+ *       32    8  generation, from 1, below 2^62
  *       40    8  offset of this superblock
  *       48    8  offset of the superblock in the middle
  *       56    8  offset of the superblock at the end
@@ -77,16 +77,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SB_PARITY_BLOCK        4096 /* a superblock, a page, and what all is aligned to */
-#define SB_PARITY_PIECE_LEAST  512
-#define SB_PARITY_PIECE_MOST   16384
-#define SB_PARITY_WORDS_MOST   768                /* a row has at most 12 MiB */
-#define SB_PARITY_SECTION_MOST (32 << 20)         /* bytes of parity */
-#define SB_PARITY_SIZE_MOST    (INT64_C(1) << 50) /* of a protected file */
-#define SB_PARITY_OFFSET_MOST  (INT64_C(1) << 60) /* in a parity file */
-#define SB_PARITY_PAGE_SUMS    1012
-#define SB_PARITY_USER         256
-#define SB_PARITY_EXTENTS_MOST 200
+#define SB_PARITY_BLOCK           4096 /* a superblock, a page, and what all is aligned to */
+#define SB_PARITY_PIECE_LEAST     512
+#define SB_PARITY_PIECE_MOST      16384
+#define SB_PARITY_WORDS_MOST      768                /* a row has at most 12 MiB */
+#define SB_PARITY_SECTION_MOST    (32 << 20)         /* bytes of parity */
+#define SB_PARITY_SIZE_MOST       (INT64_C(1) << 50) /* of a protected file */
+#define SB_PARITY_OFFSET_MOST     (INT64_C(1) << 60) /* in a parity file */
+#define SB_PARITY_PAGE_SUMS       1012
+#define SB_PARITY_USER            256
+#define SB_PARITY_EXTENTS_MOST    200
+#define SB_PARITY_GENERATION_MOST (INT64_MAX / 2) /* nobody comes there by counting */
 
 struct sb_parity_shape {
     int64_t size;          /* of the protected file */

@@ -15,23 +15,23 @@
 
 /*
  * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time; while a repair writes
- * 1, or 2 if the file had changed before it; 1 if the file was lost and made again from here; of its
- * first 100 bytes the big-endian number at 24, which in an index counts commits, and the CRC32C; 8
- * bytes each. At 64 what a repair begins with, 4 numbers of 8 bytes. At 128 of a path the length and
- * the CRC32C, 4 bytes each, and its last 120 bytes. Else zeros.
+ * 1, or 2 if the file had changed before it; 1 if the file was lost and made again from here; of
+ * its first 100 bytes the big-endian number at 24, which in an index counts commits, and the
+ * CRC32C; 8 bytes each. At 64 what a repair begins with, 4 numbers of 8 bytes. At 128 of a path the
+ * length and the CRC32C, 4 bytes each, and its last 120 bytes. Else zeros.
  */
 static const unsigned char note_kind[8] = "SBPROT01";
 
-#define REPAIR_AT 32
-#define OLD_AT    40
-#define COMMITS_AT 48
-#define HEAD_AT 56
+#define REPAIR_AT   32
+#define OLD_AT      40
+#define COMMITS_AT  48
+#define HEAD_AT     56
 #define EVIDENCE_AT 64
-#define ORIGIN_AT 128
-#define PATH_AT   (ORIGIN_AT + 8)
+#define ORIGIN_AT   128
+#define PATH_AT     (ORIGIN_AT + 8)
 
 /* SQLite's counter of commits, https://www.sqlite.org/fileformat2.html#the_database_header. */
-static uint32_t commits(const unsigned char *head)
+uint32_t sb_protect_commits(const unsigned char *head)
 {
     return (uint32_t)head[24] << 24 | (uint32_t)head[25] << 16 | (uint32_t)head[26] << 8 | head[27];
 }
@@ -45,7 +45,7 @@ void sb_protect_note(unsigned char *user, const struct stat *st, const unsigned 
     at = sb_put_u64(at, (uint64_t)st->st_size);
     at = sb_put_u64(at, (uint64_t)st->st_mtim.tv_sec);
     sb_put_u64(at, (uint64_t)st->st_mtim.tv_nsec);
-    sb_put_u64(user + COMMITS_AT, commits(head));
+    sb_put_u64(user + COMMITS_AT, sb_protect_commits(head));
     sb_put_u64(user + HEAD_AT, sb_crc32c(0, head, SB_PROTECT_HEAD));
 }
 

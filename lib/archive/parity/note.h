@@ -16,14 +16,15 @@
 /* Of the file, from which its head is read. */
 #define SB_PROTECT_HEAD 100
 
-/* What the parity file notes of a file: SB_PARITY_USER bytes. head: its first bytes, zeros after the
- * last. */
+/* What the parity file notes of a file: SB_PARITY_USER bytes. head: its first bytes, zeros after
+ * the last. */
 void sb_protect_note(unsigned char *user, const struct stat *st, const unsigned char *head);
 
 /* Is it the head that is noted? */
 bool sb_protect_has_head(const struct sb_parity_super *super, const unsigned char *head);
 
-/* How many commits an index had, by SQLite's counter, if the file was one. */
+/* How many commits an index had, by SQLite's counter in its head, and had when it was protected. */
+uint32_t sb_protect_commits(const unsigned char *head);
 uint32_t sb_protect_noted_commits(const struct sb_parity_super *super);
 
 /* Adds to it the absolute path of the file, for a parity file that is elsewhere. */

@@ -52,16 +52,31 @@ static void scan_part(struct sb_parity *parity, unsigned char *bytes, int64_t fr
     }
 }
 
+/* The blocks from there on that are holes: of a file that is nobody's they may be terabytes. */
+static int64_t hole_at(const struct sb_parity *parity, int64_t from)
+{
+    int64_t left = parity->size - from, length = 0;
+    bool hole = false;
+
+    if (sb_may_have_holes(&parity->file->st))
+        length = sb_run_length(parity->file->fd, &parity->file->st, from, &hole);
+    if (!hole)
+        return 0;
+    return length < left ? length - length % SB_PARITY_BLOCK : left;
+}
+
 static enum sb_code scan(struct sb_parity *parity, struct sb_error *err)
 {
     unsigned char *bytes = malloc(SCAN_BYTES);
 
     if (!bytes)
         return sb_fail_memory(err);
-    for (int64_t from = 0; from < parity->size && !sb_interrupted(); from += (int64_t)SCAN_BYTES) {
-        int64_t left = parity->size - from;
+    for (int64_t from = 0; from < parity->size && !sb_interrupted();) {
+        int64_t left = parity->size - from, hole = hole_at(parity, from);
 
-        scan_part(parity, bytes, from, left < (int64_t)SCAN_BYTES ? (size_t)left : SCAN_BYTES);
+        if (hole == 0)
+            scan_part(parity, bytes, from, left < (int64_t)SCAN_BYTES ? (size_t)left : SCAN_BYTES);
+        from += hole > 0 ? hole : (int64_t)SCAN_BYTES;
     }
     free(bytes);
     return sb_heed_interrupt(err);
@@ -169,6 +184,9 @@ enum sb_code sb_parity_mark(struct sb_parity *parity, int64_t valid, const unsig
         return sb_fail(err, SB_INVALID, "%s: pieces cannot become valid by a mark",
                        parity->file->name);
     super.valid = valid;
+    if (super.generation >= SB_PARITY_GENERATION_MOST - 2)
+        return sb_fail(err, SB_FORMAT, "%s: has a generation that nobody came to; make it again",
+                       parity->file->name);
     super.generation++;
     if (user)
         memcpy(super.user, user, SB_PARITY_USER);

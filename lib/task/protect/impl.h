@@ -25,6 +25,7 @@ struct sb_protected {
     struct sb_file *file;
     struct sb_parity *parity;
     struct sb_protect_evidence evidence; /* for a repair that is going to write */
+    bool resumes; /* it goes on with one that was killed, which nobody wrote after */
     struct sb_out_lock lock;
     struct sb_protect_holds holds;
 };
@@ -59,6 +60,24 @@ size_t sb_protect_base_size(const char *name);
 enum sb_code sb_protect_refuse_changed(const struct sb_protected *work, bool always,
                                        struct sb_error *err) SB_CHECKED;
 
+/* Likewise for one by what an index says: which state of it. Zeros if that is not known. */
+void sb_protect_find_index_evidence(struct sb_protect_evidence *evidence,
+                                    const struct sb_protect_index *index);
+
+/* Does a note of a repair that was killed come from one by this state of the index, since when
+ * nobody wrote to the archive? index NULL: no. */
+bool sb_protect_trusts(const struct sb_parity_super *super, const struct sb_protect_index *index);
+
+/* Of an index, by its own parity file. */
+enum sb_protect_age {
+    SB_PROTECT_NEWER,    /* than when it was protected, or that is not known */
+    SB_PROTECT_NO_NEWER, /* a shard that changed since has what it does not know */
+    SB_PROTECT_REMADE,   /* it was lost, and made again as it was then: likewise */
+};
+
+enum sb_protect_age sb_protect_age_of_index(const struct sb_protect_options *options,
+                                            const struct sb_protect_index *index);
+
 /* For a repair of the file by itself: which file it is, and how many of its pieces are bad. */
 void sb_protect_find_evidence(struct sb_protected *work, int64_t bad);
 
@@ -73,8 +92,8 @@ enum sb_code sb_protect_was_only_repaired(const struct sb_protected *work, bool 
 
 /*
  * Bad pieces were found in a file that has the size and the time which are noted: has another file
- * of these taken its place? Where most pieces are bad; and of an index also where it is a sound
- * database with another header, so that commits were made.
+ * of these taken its place? So it seems where most pieces are bad; and of an index also where it is
+ * a sound database, and commits were counted, or an eighth of all is bad.
  */
 enum sb_code sb_protect_is_another(const struct sb_protected *work, int64_t bad, bool *another,
                                    struct sb_error *err) SB_CHECKED;

@@ -1,15 +1,62 @@
-#include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/parity/check.h"
 #include "task/protect/impl.h"
 
-#include <sqlite3.h>
 #include <string.h>
+
+/* More pieces than that, and an eighth of all, are not spoiled without SQLite finding one of them.
+ */
+#define SPOILED_MOST 8
 
 void sb_protect_find_evidence(struct sb_protected *work, int64_t bad)
 {
     work->evidence =
         (struct sb_protect_evidence){.numbers = {(uint64_t)work->file->st.st_ino, (uint64_t)bad}};
+}
+
+/* The time of the inode's last change cannot be set: an index that was put back has another. */
+void sb_protect_find_index_evidence(struct sb_protect_evidence *evidence,
+                                    const struct sb_protect_index *index)
+{
+    struct stat st;
+
+    *evidence = (struct sb_protect_evidence){0};
+    if (stat(index->path, &st))
+        return;
+    *evidence = (struct sb_protect_evidence){
+        .numbers = {(uint64_t)st.st_ctim.tv_sec, (uint64_t)st.st_ctim.tv_nsec, (uint64_t)st.st_ino,
+                    UINT64_C(1) << 32 | index->commits}};
+}
+
+enum sb_protect_age sb_protect_age_of_index(const struct sb_protect_options *options,
+                                            const struct sb_protect_index *index)
+{
+    struct sb_protected work = {.path = index->path, .options = options, .lock = {.fd = -1}};
+    enum sb_protect_age age = SB_PROTECT_NEWER;
+    struct sb_error ignored;
+
+    if (sb_protected_begin(&work, &ignored) == SB_OK &&
+        sb_protected_open_parity(&work, SB_PARITY_READ, &ignored) == SB_OK) {
+        const struct sb_parity_super *super = &work.parity->super;
+
+        if (sb_protect_noted_old(super))
+            age = SB_PROTECT_REMADE;
+        else if (sb_protect_noted_commits(super) >= index->commits)
+            age = SB_PROTECT_NO_NEWER;
+    }
+    sb_protected_end(&work);
+    return age;
+}
+
+bool sb_protect_trusts(const struct sb_parity_super *super, const struct sb_protect_index *index)
+{
+    struct sb_protect_evidence noted, now;
+
+    if (!index)
+        return false;
+    sb_protect_noted_evidence(super, &noted);
+    sb_protect_find_index_evidence(&now, index);
+    return now.numbers[3] != 0 && memcmp(&noted, &now, sizeof(now)) == 0;
 }
 
 static enum sb_code count_bad(const struct sb_protected *work, int64_t *count, struct sb_error *err)
@@ -43,23 +90,11 @@ enum sb_code sb_protect_was_only_repaired(const struct sb_protected *work, bool 
     return SB_OK;
 }
 
-/* One that SQLite finds nothing wrong with. */
-static bool is_sound_index(const char *path)
+/* A commit writes its number twice, here and at 92; damage hardly does. */
+static bool has_other_commits(const struct sb_parity_super *super, const unsigned char *head)
 {
-    struct sb_archive *archive;
-    struct sb_error ignored;
-    sqlite3_stmt *check = NULL;
-    bool sound = false;
-
-    if (sb_archive_open(&archive, path, &ignored))
-        return false;
-    if (sqlite3_prepare_v2(sb_archive_database(archive), "PRAGMA integrity_check(1)", -1, &check,
-                           NULL) == SQLITE_OK &&
-        sqlite3_step(check) == SQLITE_ROW)
-        sound = strcmp((const char *)sqlite3_column_text(check, 0), "ok") == 0;
-    sqlite3_finalize(check);
-    sb_archive_free(archive);
-    return sound;
+    return sb_protect_commits(head) != sb_protect_noted_commits(super) &&
+           memcmp(head + 24, head + 92, 4) == 0;
 }
 
 enum sb_code sb_protect_is_another(const struct sb_protected *work, int64_t bad, bool *another,
@@ -67,15 +102,16 @@ enum sb_code sb_protect_is_another(const struct sb_protected *work, int64_t bad,
 {
     const struct sb_parity_super *super = &work->parity->super;
     int64_t there = work->file->st.st_size / super->shape.piece;
-    int64_t missing = sb_parity_pieces(&super->shape) - there;
     unsigned char head[SB_PROTECT_HEAD];
 
     /* What is cut off is no sign of anything; a single piece may well be bad. */
-    *another = there > 1 && bad - missing > there / 2;
+    bad -= sb_parity_pieces(&super->shape) - there;
+    *another = there > 1 && bad > there / 2;
     if (*another || !sb_protect_is_index(work->path))
         return SB_OK;
     if (sb_protect_read_head(work, head, err))
         return err->code;
-    *another = !sb_protect_has_head(super, head) && is_sound_index(work->path);
+    *another = (has_other_commits(super, head) || (bad > SPOILED_MOST && bad > there / 8)) &&
+               sb_database_is_sound(work->path);
     return SB_OK;
 }

@@ -4,6 +4,7 @@
 #include "archive/database.h"
 #include "archive/journal.h"
 #include "archive/own/hold.h"
+#include "archive/own/own_names.h"
 #include "archive/parity/check.h"
 #include "archive/parity/mend.h"
 #include "core/io.h"
@@ -25,7 +26,7 @@
 struct remake {
     struct sb_protected work; /* its file is empty, under the temporary name */
     struct sb_out_lock made;
-    int64_t lost; /* bytes */
+    int64_t bytes; /* that were made */
 };
 
 static bool is_missing(const char *path)
@@ -35,21 +36,25 @@ static bool is_missing(const char *path)
     return lstat(path, &st) && errno == ENOENT;
 }
 
+/* What is not made is missed. */
 static enum sb_code take_lost(void *context, const struct sb_parity_part *part,
                               struct sb_error *err)
 {
+    (void)context;
+    (void)part;
     (void)err;
-    if (part->kind == SB_PARITY_DATA)
-        ((struct remake *)context)->lost += part->size;
     return SB_OK;
 }
 
 static enum sb_code take_mended(void *context, const struct sb_parity_part *part, const void *bytes,
                                 struct sb_error *err)
 {
-    const struct remake *remake = context;
+    struct remake *remake = context;
 
-    if (part->kind != SB_PARITY_DATA || remake->lost > 0 || remake->made.fd < 0)
+    if (part->kind != SB_PARITY_DATA)
+        return SB_OK;
+    remake->bytes += part->size;
+    if (remake->made.fd < 0)
         return SB_OK;
     return sb_pwrite_full(remake->made.fd, bytes, (size_t)part->size, part->offset,
                           remake->work.path, err);
@@ -68,23 +73,26 @@ static enum sb_code make_bytes(struct remake *remake, struct sb_error *err)
     if (!code)
         code = sb_parity_mend(work->parity, work->file, bad, &mender, err);
     sb_parity_bad_free(bad);
-    if (!code && remake->lost > 0)
+    if (!code && remake->bytes < work->parity->super.shape.size)
         code = sb_fail(err, SB_DAMAGED,
-                       "%s: is missing, and its parity file can make all of it but %" PRId64
-                       " of %" PRId64 " bytes; bring it back from a copy",
-                       work->path, remake->lost, work->parity->super.shape.size);
+                       "%s: is missing, and of its %" PRId64
+                       " bytes its parity file can make %" PRId64 "; bring it back from a copy",
+                       work->path, work->parity->super.shape.size, remake->bytes);
     return code;
 }
 
-/* Those of the file; it may be read by whoever may read its parity file. */
+/* Those of the file; it belongs to, and may be read by, whom its parity file does. */
 static enum sb_code set_metadata(const struct remake *remake, struct sb_error *err)
 {
     const struct sb_protected *work = &remake->work;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                       sb_protect_noted_time(&work->parity->super)};
 
-    if (fchmod(remake->made.fd, work->parity->file->st.st_mode & 0666) ||
-        futimens(remake->made.fd, times))
+    const struct stat *like = &work->parity->file->st;
+
+    if (geteuid() == 0 && fchown(remake->made.fd, like->st_uid, like->st_gid))
+        return sb_fail_errno(err, errno, "%s", work->path);
+    if (fchmod(remake->made.fd, like->st_mode & 0666) || futimens(remake->made.fd, times))
         return sb_fail_errno(err, errno, "%s", work->path);
     return sb_fsync(remake->made.fd, work->path, err);
 }
@@ -98,8 +106,8 @@ static void say_remade(const struct remake *remake)
 
     if (localtime_r(&noted.tv_sec, &parts))
         strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &parts);
-    sb_report(work->options->notify, SB_WARNING, work->options->dry_run ? "would-remake" : "remade",
-              work->path,
+    sb_report(work->options->notify, work->options->dry_run ? SB_PROBLEM : SB_WARNING,
+              work->options->dry_run ? "would-remake" : "remade", work->path,
               work->options->dry_run
                   ? "is missing, and would be made again as it was when it was protected, at %s"
                   : "was missing, and is made again as it was when it was protected, at %s",
@@ -165,7 +173,7 @@ static enum sb_code remake(const char *path, const struct sb_protect_options *op
     struct remake remake = {.work = {.path = path, .options = options, .lock = {.fd = -1}},
                             .made = {.fd = -1}};
     struct sb_protected *work = &remake.work;
-    enum sb_code code = sb_protect_name(path, &work->name, err);
+    enum sb_code code = sb_protected_begin(work, err);
 
     if (!code && is_missing(work->name.data))
         code = SB_NOENT;
@@ -177,9 +185,7 @@ static enum sb_code remake(const char *path, const struct sb_protect_options *op
         code = make_again(&remake, err);
     if (!code)
         say_remade(&remake);
-    sb_parity_free(work->parity);
-    sb_out_lock_drop(&work->lock);
-    sb_buf_release(&work->name);
+    sb_protected_end(work);
     return code;
 }
 
@@ -201,21 +207,25 @@ static enum sb_code leave(const char *path, const struct sb_protect_options *opt
     return SB_OK;
 }
 
-static bool has_parity(const char *path)
+static bool has_parity(const char *path, const struct sb_protect_options *options)
 {
     struct sb_buf name = {0};
     struct sb_error ignored;
-    bool has = sb_protect_find(path, &name, &ignored) == SB_OK && name.size > 0;
+    struct stat st;
+    bool has = sb_protect_name_in(path, options->parity_dir, &name, &ignored) == SB_OK &&
+               lstat(name.data, &st) == 0 && S_ISREG(st.st_mode);
 
     sb_buf_release(&name);
     return has;
 }
 
 /* What a repair would find, without a report. */
-static enum sb_code examine(const char *path, const struct sb_protect_guard *guard,
-                            struct sb_protect_result *found, struct sb_error *err)
+static enum sb_code examine(const char *path, const char *parity_dir,
+                            const struct sb_protect_guard *guard, struct sb_protect_result *found,
+                            struct sb_error *err)
 {
-    const struct sb_protect_options options = {.act = SB_PROTECT_CHECK, .result = found};
+    const struct sb_protect_options options = {
+        .act = SB_PROTECT_CHECK, .parity_dir = parity_dir, .result = found};
 
     return sb_protect_guarded(path, &options, guard, err);
 }
@@ -225,7 +235,7 @@ static enum sb_code repair(const char *path, const struct sb_protect_options *op
                            struct sb_error *err)
 {
     struct sb_protect_result found = {0};
-    enum sb_code code = examine(path, NULL, &found, err);
+    enum sb_code code = examine(path, options->parity_dir, NULL, &found, err);
 
     if (!code && sb_protect_has_found(&found))
         return sb_protect(path, options, err);
@@ -236,17 +246,35 @@ static enum sb_code repair(const char *path, const struct sb_protect_options *op
     return code;
 }
 
+/* A run that made it again was killed, and it came back otherwise. */
+static void remove_leftover(const char *path, const struct sb_protect_options *options)
+{
+    struct sb_buf temporary = {0};
+    struct sb_out_lock lock;
+    struct sb_error ignored;
+    struct stat st;
+
+    if (!options->dry_run && sb_out_temporary_name(path, &temporary, &ignored) == SB_OK &&
+        lstat(temporary.data, &st) == 0 &&
+        sb_out_temporary_make(&lock, path, path, &ignored) == SB_OK)
+        sb_out_lock_drop(&lock);
+    sb_buf_release(&temporary);
+}
+
 static enum sb_code bring_back_file(const char *path, const struct sb_protect_options *options,
                                     struct sb_error *err)
 {
     enum sb_code code;
 
-    if (!has_parity(path))
+    if (!is_missing(path))
+        remove_leftover(path, options);
+    if (!has_parity(path, options))
         return SB_OK;
     if (!is_missing(path))
         code = repair(path, options, err);
-    else if (!(code = sb_journal_refuse(path, err)))
-        code = remake(path, options, err);
+    else if (!(code = sb_journal_refuse(path, err)) && !(code = remake(path, options, err)) &&
+             options->result)
+        options->result->remade++;
     return code ? leave(path, options, err) : SB_OK;
 }
 
@@ -260,9 +288,16 @@ struct missing {
     struct sb_error *err;
 };
 
+static enum sb_code walk(struct missing *missing, void (*each)(void *context, const char *path),
+                         struct sb_error *err)
+{
+    return sb_protect_walk_in(missing->index, missing->options->parity_dir, each, missing, err);
+}
+
 static bool is_missing_shard(const struct missing *missing, const char *path)
 {
-    return strcmp(path, missing->index) != 0 && is_missing(path) && has_parity(path);
+    return strcmp(path, missing->index) != 0 && is_missing(path) &&
+           has_parity(path, missing->options);
 }
 
 static void look(void *context, const char *path)
@@ -303,24 +338,24 @@ static enum sb_code bring_back_shards(struct missing *missing, struct sb_error *
 
     missing->any = false;
     if (!code)
-        code = sb_protect_walk(missing->index, look, missing, err);
+        code = walk(missing, look, err);
     if (code || !missing->any)
         return code;
     code = count_shards(missing->index, &missing->count, err);
     if (!code)
-        code = sb_protect_walk(missing->index, bring_back_shard, missing, err);
+        code = walk(missing, bring_back_shard, err);
     return code ? code : missing->code;
 }
 
 /* Is it as it was protected, but for its end, which is missing? size: without that. */
-static bool is_cut(const char *path, int64_t *size)
+static bool is_cut(const char *path, const struct sb_protect_options *options, int64_t *size)
 {
     struct sb_protect_status status;
     struct sb_error ignored;
     struct stat st;
 
-    if (sb_protect_look(path, &status, &ignored) || status.state != SB_PROTECT_CUT ||
-        lstat(path, &st) || !S_ISREG(st.st_mode))
+    if (sb_protect_look(path, options->parity_dir, &status, &ignored) ||
+        status.state != SB_PROTECT_CUT || lstat(path, &st) || !S_ISREG(st.st_mode))
         return false;
     *size = st.st_size;
     return true;
@@ -347,7 +382,7 @@ static enum sb_code grow(const char *path, int64_t size, const struct sb_protect
     const struct sb_protect_guard guard = {.next = past_end, .context = &size};
     struct sb_protect_result found = {0};
     struct sb_protect_holds holds = {0};
-    enum sb_code code = examine(path, &guard, &found, err);
+    enum sb_code code = examine(path, options->parity_dir, &guard, &found, err);
 
     if (code || found.lost > 0 || found.contradicted > 0)
         return code;
@@ -364,24 +399,42 @@ static void grow_shard(void *context, const char *path)
     struct missing *missing = context;
     int64_t size;
 
-    if (missing->code || strcmp(path, missing->index) == 0 || !is_cut(path, &size))
+    if (missing->code || strcmp(path, missing->index) == 0 ||
+        !is_cut(path, missing->options, &size))
         return;
     missing->code = grow(path, size, missing->options, missing->err);
     if (missing->code)
         missing->code = leave(path, missing->options, missing->err);
 }
 
-enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_options *options,
-                                   struct sb_error *err)
+static enum sb_code bring_back(const char *path, const struct sb_protect_options *options,
+                               struct sb_error *err)
 {
     struct missing missing = {.index = path, .options = options, .err = err};
     enum sb_code code = bring_back_file(path, options, err);
 
     if (!code)
-        code = sb_protect_walk(path, look, &missing, err);
+        code = walk(&missing, look, err);
     if (!code && missing.any && bring_back_shards(&missing, err))
         code = leave(path, options, err);
     if (!code)
-        code = sb_protect_walk(path, grow_shard, &missing, err);
+        code = walk(&missing, grow_shard, err);
     return code ? code : missing.code;
+}
+
+/* The file that is there, or was: of old archives the index has another name. */
+enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_options *options,
+                                   struct sb_error *err)
+{
+    char *old = sb_own_name(path, SB_OLD_INDEX, err);
+    bool is_old;
+    enum sb_code code;
+
+    if (!old)
+        return err->code;
+    is_old = is_missing(path) &&
+             (!is_missing(old) || (!has_parity(path, options) && has_parity(old, options)));
+    code = bring_back(is_old ? old : path, options, err);
+    free(old);
+    return code;
 }

@@ -19,13 +19,15 @@ struct made {
 
 struct sb_mender {
     struct sb_protected work;
+    const struct sb_protect_index *index;
     struct sb_rewrite rewrite; /* once something is written */
     struct made *made;
     size_t count, capacity;
     struct sb_spool bytes;
 };
 
-enum sb_code sb_mender_open(struct sb_mender **out, const char *path, const char *beside,
+enum sb_code sb_mender_open(struct sb_mender **out, const char *path,
+                            const struct sb_protect_index *index, const char *beside,
                             const struct sb_protect_options *options, struct sb_error *err)
 {
     enum sb_parity_access access = options->dry_run ? SB_PARITY_READ : SB_PARITY_WRITE;
@@ -38,8 +40,10 @@ enum sb_code sb_mender_open(struct sb_mender **out, const char *path, const char
         return sb_fail_memory(err);
     work = &mender->work;
     *work = (struct sb_protected){.path = path, .options = options, .lock = {.fd = -1}};
+    mender->index = index;
     mender->bytes = (struct sb_spool){.fd = -1, .beside = beside};
-    code = sb_protect_name(path, &work->name, err);
+    sb_protect_find_index_evidence(&work->evidence, index);
+    code = sb_protected_begin(work, err);
     if (!code)
         code = sb_protected_open(work, access, err);
     if (!code)
@@ -64,41 +68,33 @@ void sb_mender_free(struct sb_mender *mender)
     sb_rewrite_release(&mender->rewrite);
     sb_spool_release(&mender->bytes);
     free(mender->made);
-    sb_parity_free(mender->work.parity);
-    sb_file_free(mender->work.file);
-    sb_out_lock_drop(&mender->work.lock);
-    sb_buf_release(&mender->work.name);
+    sb_protected_end(&mender->work);
     free(mender);
 }
 
-/* Of the parity file of `index`, if there is one. */
-static bool is_noted_old(const struct sb_protected *work, const char *index)
+bool sb_mender_may_write(struct sb_mender *mender, const char **why)
 {
-    struct sb_protected other = {.path = index, .options = work->options};
-    struct sb_error ignored;
-    bool old = sb_protect_name(index, &other.name, &ignored) == SB_OK &&
-               sb_protected_open_parity(&other, SB_PARITY_READ, &ignored) == SB_OK &&
-               sb_protect_noted_old(&other.parity->super);
-
-    sb_parity_free(other.parity);
-    sb_buf_release(&other.name);
-    return old;
-}
-
-bool sb_mender_may_write(const struct sb_mender *mender, const char *index)
-{
-    const struct sb_protected *work = &mender->work;
+    struct sb_protected *work = &mender->work;
     const struct sb_parity_super *super = &work->parity->super;
-    enum sb_protect_repairing noted = sb_protect_noted_repair(super);
+    enum sb_protect_age age;
     struct stat st;
 
-    if (sb_protect_is_current(super, &work->file->st) ||
-        (noted == SB_REPAIRING && work->file->st.st_size <= super->shape.size))
+    *why = "";
+    if (sb_protect_is_current(super, &work->file->st))
         return true;
-    if (is_noted_old(work, index) || stat(index, &st))
+    age = sb_protect_age_of_index(work->options, mender->index);
+    work->resumes =
+        age != SB_PROTECT_REMADE && sb_protect_noted_repair(super) != SB_REPAIRING_NOTHING &&
+        work->file->st.st_size <= super->shape.size && sb_protect_trusts(super, mender->index);
+    if (work->resumes)
+        return true;
+    if (age != SB_PROTECT_NEWER) {
+        *why = age == SB_PROTECT_REMADE ? ", which was lost and made again"
+                                        : ", which is as it was protected, or older";
         return false;
-    return noted == SB_REPAIRING_CHANGED ||
-           sb_time_ns(work->file->st.st_mtim) <= sb_time_ns(st.st_mtim);
+    }
+    return stat(mender->index->path, &st) == 0 &&
+           !sb_time_is_later(work->file->st.st_mtim, st.st_mtim);
 }
 
 static enum sb_code add(struct sb_mender *mender, const struct sb_parity_part *part, int64_t at,

@@ -13,22 +13,24 @@
 struct sb_mender;
 
 /*
- * beside: of the temporary file (sb_temp_directory). With options->dry_run nothing is locked or can
- * be written. The caller keeps other writers of the file away. SB_NOENT: it, or its parity file, is
- * missing; SB_FORMAT: either is not a file that may be used, or be written; SB_LOCKED. The strings
- * must outlive it.
+ * index: that has the checksums. beside: of the temporary file (sb_temp_directory). With
+ * options->dry_run nothing is locked or can be written. The caller keeps other writers of the file
+ * away. SB_NOENT: it, or its parity file, is missing; SB_FORMAT: either is not a file that may be
+ * used, or be written; SB_LOCKED. The strings must outlive it.
  */
-enum sb_code sb_mender_open(struct sb_mender **out, const char *path, const char *beside,
+enum sb_code sb_mender_open(struct sb_mender **out, const char *path,
+                            const struct sb_protect_index *index, const char *beside,
                             const struct sb_protect_options *options,
                             struct sb_error *err) SB_CHECKED;
 void sb_mender_free(struct sb_mender *mender); /* NULL is allowed */
 
 /*
- * May its bytes be replaced by what an archive's index confirms? Only if the file is as it was
- * protected, or is not newer than the index, which then knows of all that was written to it; and
- * not in between if the index itself was brought back (lost.h).
+ * May its bytes be replaced by what the index confirms? Only if the file is as it was protected, or
+ * is not newer than the index, which then knows of all that was written to it; and only the first
+ * of both if the index was brought back (lost.h), or has no commit since it was protected: then
+ * `why` says so, else it is "".
  */
-bool sb_mender_may_write(const struct sb_mender *mender, const char *index);
+bool sb_mender_may_write(struct sb_mender *mender, const char **why);
 
 /* Makes what is bad of these bytes; what was made before is dropped. */
 enum sb_code sb_mender_find(struct sb_mender *mender, int64_t from, int64_t to,

@@ -81,7 +81,8 @@ static void judge(const char *path, const struct sb_parity_super *super,
         out->state = st.st_size == shape->size ? SB_PROTECT_CURRENT : SB_PROTECT_CUT;
 }
 
-enum sb_code sb_protect_look(const char *path, struct sb_protect_status *out, struct sb_error *err)
+enum sb_code sb_protect_look(const char *path, const char *parity_dir,
+                             struct sb_protect_status *out, struct sb_error *err)
 {
     char *target = realpath(path, NULL);
     struct sb_parity_super super;
@@ -92,7 +93,7 @@ enum sb_code sb_protect_look(const char *path, struct sb_protect_status *out, st
     if (!target && errno == ENOMEM)
         code = sb_fail_memory(err);
     if (!code)
-        code = sb_protect_name(target ? target : path, &name, err);
+        code = sb_protect_name_in(target ? target : path, parity_dir, &name, err);
     if (!code && sb_protect_find_super(name.data, &super))
         judge(path, &super, out);
     sb_buf_release(&name);

@@ -47,6 +47,7 @@ struct sb_protect_result {
     int64_t without;      /* that have none, or none that can be used */
     int64_t repaired;     /* pieces; in a dry run and a check: could be */
     int64_t lost;         /* pieces beyond repair */
+    int64_t remade;       /* indexes, or files by themselves, that were gone and are made again */
     int64_t contradicted; /* files whose parity file would change bytes that must stay */
     int64_t unsettled; /* files that may be as they were protected, but for their time or a note */
 };
@@ -69,6 +70,12 @@ struct sb_protect_options {
     void *context;
 };
 
+/* The index that says which bytes of a shard are right. */
+struct sb_protect_index {
+    const char *path;
+    uint32_t commits; /* SQLite's counter: sb_archive_generation */
+};
+
 /* Which bytes of a file a repair may write. */
 struct sb_protect_guard {
     /* The next of them from `from` on, up to `to`, as *begin to *end; both are `to` after the last.
@@ -78,6 +85,7 @@ struct sb_protect_guard {
     /* Optional: is a stretch of the file, from `from` up to `to`, looked at? */
     bool (*looks_at)(void *context, int64_t from, int64_t to);
     void *context;
+    const struct sb_protect_index *index; /* NULL: there is none yet */
     bool rewritten; /* the caller wrote what the file had: it may be as it was protected */
 };
 
@@ -104,9 +112,10 @@ struct sb_protect_status {
     int64_t size;       /* of the file when it was protected */
 };
 
-/* Of a file; of a link, of what it leads to. Reads neither the file nor parity. SB_NOMEM. */
-enum sb_code sb_protect_look(const char *path, struct sb_protect_status *out,
-                             struct sb_error *err) SB_CHECKED;
+/* Of a file; of a link, of what it leads to. parity_dir as in the options. Reads neither the file
+ * nor parity. SB_NOMEM. */
+enum sb_code sb_protect_look(const char *path, const char *parity_dir,
+                             struct sb_protect_status *out, struct sb_error *err) SB_CHECKED;
 
 /* How many bytes will be read for this file, about: for progress. */
 int64_t sb_protect_work(const char *path, const struct sb_protect_options *options);

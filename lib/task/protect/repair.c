@@ -300,6 +300,26 @@ static bool looks_at(void *chooser, int64_t from, int64_t to)
     return guard->looks_at(guard->context, from, to);
 }
 
+/* It has the size and the time of the file that is protected. */
+static enum sb_code refuse_another(const struct repair *repair, struct sb_error *err)
+{
+    struct sb_protected *work = repair->work;
+    int64_t bad = sb_parity_bad_count(repair->bad, SB_PARITY_DATA);
+    bool another;
+
+    sb_protect_find_evidence(work, bad);
+    if (bad == 0 || repair->rewritten)
+        return SB_OK;
+    if (sb_protect_is_another(work, bad, &another, err))
+        return err->code;
+    return another ? sb_fail(err, SB_CHANGED,
+                             "%s: is another file than its parity file is of, with the same size "
+                             "and time; if it is the right one, remove that with 'shardbox protect "
+                             "--remove' and protect it",
+                             work->path)
+                   : SB_OK;
+}
+
 static enum sb_code examine(struct repair *repair, struct sb_error *err)
 {
     struct sb_protected *work = repair->work;
@@ -314,6 +334,8 @@ static enum sb_code examine(struct repair *repair, struct sb_error *err)
     };
     enum sb_code code = sb_parity_check(&repair->bad, work->parity, work->file, &wanted, err);
 
+    if (!code && !work->guard)
+        code = refuse_another(repair, err);
     if (!code)
         code = run_pass(repair, err);
     if (code)
@@ -362,14 +384,16 @@ static enum sb_code run(struct repair *repair, struct sb_error *err)
 /* Of a file that changed: only by repairs? */
 static enum sb_code see_rewritten(struct repair *repair, struct sb_error *err)
 {
-    const struct sb_protected *work = repair->work;
+    struct sb_protected *work = repair->work;
     const struct sb_parity_super *super = &work->parity->super;
+    bool noted = sb_protect_noted_repair(super) == SB_REPAIRING;
 
-    if (!work->guard && sb_protect_was_only_repaired(work, &repair->rewritten, err))
+    if (!work->guard && sb_protect_was_only_repaired(work, &work->resumes, err))
         return err->code;
     if (work->guard && work->file->st.st_size <= super->shape.size)
-        repair->rewritten =
-            work->guard->rewritten || sb_protect_noted_repair(super) == SB_REPAIRING;
+        work->resumes = noted && sb_protect_trusts(super, work->guard->index);
+    repair->rewritten = work->resumes || (work->guard && work->guard->rewritten &&
+                                          work->file->st.st_size <= super->shape.size);
     repair->changed = !repair->rewritten;
     return SB_OK;
 }
@@ -382,6 +406,8 @@ enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err)
 
     if (sb_protected_open(work, access, err) || sb_protected_open_parity(work, access, err))
         return err->code;
+    if (work->guard && work->guard->index)
+        sb_protect_find_index_evidence(&work->evidence, work->guard->index);
     repair.changed = !sb_protect_is_current(&work->parity->super, &work->file->st);
     code = repair.changed ? see_rewritten(&repair, err) : SB_OK;
     if (!code && repair.changed && !work->guard)

@@ -56,7 +56,7 @@ static enum sb_protect_repairing what_is_repaired(const struct sb_protected *wor
     const struct sb_parity_super *super = &work->parity->super;
 
     if (sb_protect_is_current(super, &work->file->st) ||
-        sb_protect_noted_repair(super) == SB_REPAIRING)
+        (work->resumes && sb_protect_noted_repair(super) == SB_REPAIRING))
         return SB_REPAIRING;
     return SB_REPAIRING_CHANGED;
 }
@@ -115,8 +115,8 @@ void sb_rewrite_release(struct sb_rewrite *rewrite)
 
     /* Ended early, but with the file's time: it can be repaired again. If others wrote to it, it is
      * not what is protected any more. */
-    if (rewrite->noted && (refuse_change(rewrite, &ignored) ? ignored.code == SB_CHANGED
-                                                            : has_its_time(rewrite)))
+    if (rewrite->noted &&
+        (refuse_change(rewrite, &ignored) ? ignored.code == SB_CHANGED : has_its_time(rewrite)))
         (void)!note_repair(rewrite, SB_REPAIRING_NOTHING, &ignored);
     free(rewrite->bytes);
     free(rewrite->parts);

@@ -6,6 +6,7 @@
 
 #include "archive/own/hold.h"
 #include "core/buf.h"
+#include "task/protect/protect.h"
 #include "task/restore/copy.h"
 #include "task/restore/list.h"
 #include "task/restore/restore.h"
@@ -85,6 +86,9 @@ enum sb_code sb_restore_check(struct sb_restore *restore, enum sb_restore_state 
  */
 void sb_restore_state_begin(struct sb_restore *restore);
 void sb_restore_state_end(struct sb_restore *restore);
+
+/* What confirms bytes by its checksums. The path is the restore's. */
+struct sb_protect_index sb_restore_index(const struct sb_restore *restore);
 
 /* One more item was processed: for progress. */
 void sb_restore_passed(struct sb_restore *restore, int64_t size);

@@ -1,4 +1,5 @@
 #include "archive/shards.h"
+#include "core/crc32c.h"
 #include "core/number.h"
 #include "task/protect/mender.h"
 #include "task/restore/impl.h"
@@ -18,30 +19,32 @@ struct shard {
     struct sb_restore *restore;
     uint32_t number;
     char *path;
+    struct sb_protect_index index;
+    struct sb_protect_options options;
     struct sb_mender *mender;
-    struct sb_restore_piece piece;
     unsigned char *block;
 };
 
-static enum sb_code read_piece(struct shard *shard, const struct sb_restore_item *item,
-                               struct sb_error *err)
+/* *crc32c: of the bytes as they were made. */
+static enum sb_code read_item(struct shard *shard, const struct sb_restore_item *item,
+                              uint32_t *crc32c, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
-    sb_restore_piece_begin(&shard->piece, item->size);
+    *crc32c = 0;
     for (int64_t done = 0; !code && done < item->size;) {
         size_t size = item->size - done < (int64_t)BLOCK ? (size_t)(item->size - done) : BLOCK;
 
         code = sb_mender_read(shard->mender, shard->block, size, item->offset + done, err);
         if (!code)
-            code = sb_restore_piece_add(&shard->piece, shard->block, size, err);
+            *crc32c = sb_crc32c(*crc32c, shard->block, size);
         done += (int64_t)size;
     }
     return code;
 }
 
-static enum sb_code write_piece(struct shard *shard, const struct sb_restore_item *item,
-                                struct sb_error *err)
+static enum sb_code write_item(struct shard *shard, const struct sb_restore_item *item,
+                               struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
@@ -68,7 +71,7 @@ static void say_lost(const struct shard *shard, const struct sb_restore_item *it
     else
         sb_report(shard->restore->notify, SB_WARNING, "lost", item->path,
                   "its parity file has no other bytes for it: it was made before the file, or of "
-                  "damaged bytes");
+                  "damaged bytes, or has lost its tables");
 }
 
 /* What is made is written only if the whole file then has the checksum that the index has. */
@@ -76,16 +79,17 @@ static enum sb_code mend_item(struct shard *shard, const struct sb_restore_item 
                               struct sb_error *err)
 {
     struct sb_restore *restore = shard->restore;
-    enum sb_code code = read_piece(shard, item, err);
+    uint32_t crc32c;
+    enum sb_code code = read_item(shard, item, &crc32c, err);
 
-    if (code && (sb_ends_work(err) || shard->piece.lost))
+    if (code && sb_ends_work(err))
         return code;
-    if (code || !sb_restore_piece_is(&shard->piece, item->size, item->crc32c)) {
+    if (code || crc32c != item->crc32c) {
         say_lost(shard, item);
         return SB_OK;
     }
     if (!restore->options->dry_run) {
-        code = write_piece(shard, item, err);
+        code = write_item(shard, item, err);
         sb_restore_target_mark(restore->target, item->shard, SB_SHARD_READY | SB_SHARD_DIRTY);
     }
     if (code)
@@ -156,38 +160,43 @@ static enum sb_code mend_shard(struct shard *shard, int64_t after, struct sb_err
 /* Where an index is older than a shard, other files may by now be where it has its own. */
 static bool refuse_newer(const struct shard *shard)
 {
-    const char *index = shard->restore->hold.file;
+    const char *index = shard->restore->hold.file, *why;
 
-    if (sb_mender_may_write(shard->mender, index))
+    if (sb_mender_may_write(shard->mender, &why))
         return false;
-    sb_report(shard->restore->notify, SB_PROBLEM, "changed", shard->path,
-              "changed after its index, %s, so that nothing is replaced in it; if nobody wrote to "
-              "it, 'touch -r' of the index says so",
-              index);
+    if (*why)
+        sb_report(shard->restore->notify, SB_PROBLEM, "changed", shard->path,
+                  "may have newer files than its index, %s%s: nothing is replaced in it by parity",
+                  index, why);
+    else
+        sb_report(shard->restore->notify, SB_PROBLEM, "changed", shard->path,
+                  "changed after its index, %s, so that nothing is replaced in it by parity; if "
+                  "nobody wrote to it, 'touch -r' of the index says so",
+                  index);
     return true;
+}
+
+/* What keeps one shard from being written leaves it to a copy. */
+static enum sb_code leave(const struct shard *shard, struct sb_error *err)
+{
+    if (sb_protect_ends_work(err))
+        return err->code;
+    sb_report(shard->restore->notify, SB_PROBLEM, "parity", NULL, "%s", err->text);
+    return SB_OK;
 }
 
 /* Any damage of the parity file, or that there is none, leaves the rest to a copy. */
 static enum sb_code open_shard(struct shard *shard, struct sb_error *err)
 {
     const struct sb_restore *restore = shard->restore;
-    const struct sb_protect_options options = {.act = SB_PROTECT_REPAIR,
-                                               .dry_run = restore->options->dry_run};
-    struct sb_error failed;
     enum sb_code code;
 
     shard->path = sb_shard_name(sb_restore_target_base(restore->target), shard->number, err);
     if (!shard->path)
         return err->code;
-    code = sb_mender_open(&shard->mender, shard->path, restore->hold.path, &options, &failed);
-    if (!code || code == SB_NOENT)
-        return SB_OK;
-    if (sb_protect_ends_work(&failed)) {
-        *err = failed;
-        return code;
-    }
-    sb_report(restore->notify, SB_PROBLEM, "parity", NULL, "%s", failed.text);
-    return SB_OK;
+    code = sb_mender_open(&shard->mender, shard->path, &shard->index, restore->hold.path,
+                          &shard->options, err);
+    return code && code != SB_NOENT ? leave(shard, err) : SB_OK;
 }
 
 static enum sb_code mend(struct sb_restore *restore, uint32_t number, int64_t after,
@@ -195,14 +204,16 @@ static enum sb_code mend(struct sb_restore *restore, uint32_t number, int64_t af
 {
     struct shard shard = {.restore = restore,
                           .number = number,
-                          .piece = SB_RESTORE_PIECE(restore->hold.path),
+                          .index = sb_restore_index(restore),
+                          .options = {.act = SB_PROTECT_REPAIR,
+                                      .parity_dir = restore->options->parity_dir,
+                                      .dry_run = restore->options->dry_run},
                           .block = malloc(BLOCK)};
     enum sb_code code = shard.block ? open_shard(&shard, err) : sb_fail_memory(err);
 
-    if (!code && shard.mender && !refuse_newer(&shard))
-        code = mend_shard(&shard, after, err);
+    if (!code && shard.mender && !refuse_newer(&shard) && mend_shard(&shard, after, err))
+        code = leave(&shard, err);
     sb_mender_free(shard.mender);
-    sb_restore_piece_release(&shard.piece);
     free(shard.block);
     free(shard.path);
     return code;

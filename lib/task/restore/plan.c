@@ -148,7 +148,7 @@ static enum sb_code look_at_parity(struct sb_restore *restore, uint32_t shard, s
 
     if (!path)
         return err->code;
-    code = sb_protect_look(path, &status, err);
+    code = sb_protect_look(path, restore->options->parity_dir, &status, err);
     free(path);
     if (!code && (status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT))
         sb_restore_target_mark(restore->target, shard, SB_SHARD_PROTECTED);

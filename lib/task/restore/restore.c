@@ -70,6 +70,12 @@ static void unit_read(void *context, uint32_t shard, int64_t unit)
             (struct sb_restore_unit){.shard = shard, .number = unit};
 }
 
+struct sb_protect_index sb_restore_index(const struct sb_restore *restore)
+{
+    return (struct sb_protect_index){.path = restore->hold.file,
+                                     .commits = sb_archive_generation(restore->archive)};
+}
+
 void sb_restore_passed(struct sb_restore *restore, int64_t size)
 {
     sb_count_up(&restore->done_bytes, size);

@@ -64,6 +64,7 @@ struct sb_protect_result;
 struct sb_restore_options {
     /* NULL, or what was found of parity files, which come first: counted, not cleared. */
     struct sb_protect_result *protect;
+    const char *parity_dir; /* where these files are; NULL: beside the shards */
     const char *
         copy; /* NULL, or an archive, a directory, a tar or cpio (also compressed, or "-"), a zip */
     const char *prefix; /* NULL; or the directory of the copy that has the files, as in a tar made

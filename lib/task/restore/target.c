@@ -13,8 +13,16 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+/* Of a shard that was there, before it was written. */
+struct shard_time {
+    uint32_t shard;
+    struct timespec time;
+};
+
 struct sb_restore_target {
     char *base;
+    struct shard_time *times;
+    size_t time_count, time_capacity;
     struct sqlite3 *db;
     struct sb_open_files files; /* open for writing; there is only one generation */
     unsigned char bits[SB_SHARD_MAX + 1];
@@ -44,6 +52,7 @@ void sb_restore_target_free(struct sb_restore_target *target)
     if (!target)
         return;
     sb_open_files_end(&target->files);
+    free(target->times);
     free(target->base);
     free(target);
 }
@@ -175,6 +184,31 @@ static enum sb_code open_shard(const char *path, int flags, int *fd, struct sb_e
     return code;
 }
 
+static enum sb_code note_time(struct sb_restore_target *target, uint32_t shard, int fd,
+                              struct sb_error *err)
+{
+    struct stat st;
+
+    if (sb_grow(&target->times, &target->time_capacity, target->time_count + 1,
+                sizeof(*target->times), err))
+        return err->code;
+    if (fstat(fd, &st) == 0)
+        target->times[target->time_count++] =
+            (struct shard_time){.shard = shard, .time = st.st_mtim};
+    return SB_OK;
+}
+
+/* Where it can: nothing is in it that was not, and it is no newer than its index. */
+static void keep_time(const struct sb_restore_target *target, uint32_t shard, int fd)
+{
+    for (size_t i = 0; i < target->time_count; i++) {
+        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, target->times[i].time};
+
+        if (target->times[i].shard == shard)
+            (void)!futimens(fd, times);
+    }
+}
+
 enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard,
                                      struct sb_error *err)
 {
@@ -188,6 +222,8 @@ enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t 
     if (!path)
         return err->code;
     code = open_shard(path, 0, &fd, err);
+    if (code == SB_OK && (code = note_time(target, shard, fd, err)))
+        close(fd);
     if (code == SB_NOENT) {
         code = open_shard(path, O_CREAT | O_EXCL, &fd, err);
         if (code == SB_OK && (code = sb_sync_directory_of(path, err)))
@@ -245,6 +281,7 @@ static enum sb_code sync_shard(struct sb_restore_target *target, uint32_t shard,
 
     if (code)
         return code;
+    keep_time(target, shard, file->fd);
     code = sb_fsync(file->fd, file->name, err);
     posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
     sb_file_free(file);

@@ -66,8 +66,8 @@ enum sb_code sb_restore_target_write(struct sb_restore_target *target, uint32_t 
                                      struct sb_error *err) SB_CHECKED;
 
 /*
- * Syncs the dirty shards, and drops their pages from the cache, so that the next reads come from
- * the disk.
+ * Gives the dirty shards the times they had, syncs them, and drops their pages from the cache, so
+ * that the next reads come from the disk.
  */
 enum sb_code sb_restore_target_sync(struct sb_restore_target *target,
                                     struct sb_error *err) SB_CHECKED;

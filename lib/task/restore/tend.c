@@ -155,11 +155,13 @@ static enum sb_code tend_shard(const struct sb_restore *restore, const char *pat
                                bool by_units, const struct sb_protect_options *options,
                                struct sb_error *err)
 {
+    const struct sb_protect_index index = sb_restore_index(restore);
     struct guard guard = {.restore = restore, .shard = shard};
     const struct sb_protect_guard calls = {
         .next = next,
         .looks_at = by_units ? looks_at : NULL,
         .context = &guard,
+        .index = &index,
         .rewritten = sb_restore_target_is(restore->target, shard, SB_SHARD_DIRTY) &&
                      sb_restore_target_is(restore->target, shard, SB_SHARD_PROTECTED),
     };
@@ -196,7 +198,9 @@ static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t 
                          bool by_units, struct sb_error *err)
 {
     struct sb_protect_result found = {0}, *result = restore->options->protect;
-    struct sb_protect_options options = {.act = SB_PROTECT_CHECK, .result = &found};
+    const char *parity_dir = restore->options->parity_dir;
+    struct sb_protect_options options = {
+        .act = SB_PROTECT_CHECK, .parity_dir = parity_dir, .result = &found};
     enum sb_code code = tend_shard(restore, path, shard, by_units, &options, err);
 
     if (code)
@@ -211,6 +215,7 @@ static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t 
         return SB_OK;
     }
     options = (struct sb_protect_options){.act = SB_PROTECT_REPAIR,
+                                          .parity_dir = parity_dir,
                                           .dry_run = restore->options->dry_run,
                                           .result = result,
                                           .notify = restore->notify};
