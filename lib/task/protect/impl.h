@@ -4,6 +4,7 @@
 #ifndef SB_TASK_PROTECT_IMPL_H
 #define SB_TASK_PROTECT_IMPL_H
 
+#include "archive/parity/bad.h"
 #include "archive/parity/make.h"
 #include "archive/parity/note.h"
 #include "store/out/lock.h"
@@ -93,10 +94,10 @@ enum sb_code sb_protect_was_only_repaired(const struct sb_protected *work, bool 
 /*
  * Bad pieces were found in a file that has the size and the time which are noted: has another file
  * of these taken its place? So it seems where most pieces are bad; and of an index also where it is
- * a sound database, and commits were counted, or an eighth of all is bad.
+ * a sound database, and commits were counted, or more is bad than SQLite could overlook.
  */
-enum sb_code sb_protect_is_another(const struct sb_protected *work, int64_t bad, bool *another,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_is_another(const struct sb_protected *work, struct sb_parity_bad *bad,
+                                   bool *another, struct sb_error *err) SB_CHECKED;
 
 /* May this be the index of an archive? It may be damaged: then it has shards. */
 bool sb_protect_is_index(const char *path);

@@ -1,12 +1,13 @@
 #include "archive/database.h"
 #include "archive/parity/check.h"
+#include "archive/parity/mend.h"
 #include "task/protect/impl.h"
 
 #include <string.h>
 
-/* More pieces than that, and an eighth of all, are not spoiled without SQLite finding one of them.
- */
-#define SPOILED_MOST 8
+/* What may be spoiled of a database without SQLite finding it. */
+#define SPOILED_PIECES 9
+#define SPOILED_BYTES  64
 
 void sb_protect_find_evidence(struct sb_protected *work, int64_t bad)
 {
@@ -97,21 +98,71 @@ static bool has_other_commits(const struct sb_parity_super *super, const unsigne
            memcmp(head + 24, head + 92, 4) == 0;
 }
 
-enum sb_code sb_protect_is_another(const struct sb_protected *work, int64_t bad, bool *another,
-                                   struct sb_error *err)
+/* Bytes of a file that are not as they were protected. */
+struct difference {
+    const struct sb_protected *work;
+    int64_t bytes;
+};
+
+static enum sb_code take_mended(void *context, const struct sb_parity_part *part, const void *bytes,
+                                struct sb_error *err)
+{
+    struct difference *difference = context;
+    unsigned char there[SB_PARITY_PIECE_MOST];
+    size_t got = 0;
+
+    if (part->kind != SB_PARITY_DATA)
+        return SB_OK;
+    if (sb_file_read(difference->work->file, there, (size_t)part->size, part->offset, &got, err))
+        return err->code;
+    for (size_t i = 0; i < got; i++)
+        difference->bytes += there[i] != ((const unsigned char *)bytes)[i];
+    return SB_OK;
+}
+
+static enum sb_code take_lost(void *context, const struct sb_parity_part *part,
+                              struct sb_error *err)
+{
+    (void)err;
+    if (part->kind == SB_PARITY_DATA)
+        ((struct difference *)context)->bytes += part->size;
+    return SB_OK;
+}
+
+/* A stretch may be spoiled where SQLite keeps nothing, and bytes here and there that it does not
+ * check. */
+static enum sb_code is_spoiled(const struct sb_protected *work, struct sb_parity_bad *bad,
+                               int64_t pieces, bool *spoiled, struct sb_error *err)
+{
+    struct difference difference = {.work = work};
+    const struct sb_parity_mender mender = {
+        .mended = take_mended, .lost = take_lost, .context = &difference};
+
+    *spoiled = pieces <= SPOILED_PIECES;
+    if (*spoiled)
+        return SB_OK;
+    if (sb_parity_mend(work->parity, work->file, bad, &mender, err))
+        return err->code;
+    *spoiled = difference.bytes <= SPOILED_BYTES;
+    return SB_OK;
+}
+
+enum sb_code sb_protect_is_another(const struct sb_protected *work, struct sb_parity_bad *bad,
+                                   bool *another, struct sb_error *err)
 {
     const struct sb_parity_super *super = &work->parity->super;
     int64_t there = work->file->st.st_size / super->shape.piece;
+    /* What is cut off is no sign of anything. */
+    int64_t pieces =
+        sb_parity_bad_count(bad, SB_PARITY_DATA) - (sb_parity_pieces(&super->shape) - there);
     unsigned char head[SB_PROTECT_HEAD];
+    bool spoiled;
 
-    /* What is cut off is no sign of anything; a single piece may well be bad. */
-    bad -= sb_parity_pieces(&super->shape) - there;
-    *another = there > 1 && bad > there / 2;
-    if (*another || !sb_protect_is_index(work->path))
+    *another = there > 1 && pieces > there / 2;
+    if (*another || !sb_protect_is_index(work->path) || !sb_database_is_sound(work->path))
         return SB_OK;
-    if (sb_protect_read_head(work, head, err))
+    if (sb_protect_read_head(work, head, err) || is_spoiled(work, bad, pieces, &spoiled, err))
         return err->code;
-    *another = (has_other_commits(super, head) || (bad > SPOILED_MOST && bad > there / 8)) &&
-               sb_database_is_sound(work->path);
+    *another = has_other_commits(super, head) || !spoiled;
     return SB_OK;
 }

@@ -310,7 +310,7 @@ static enum sb_code refuse_another(const struct repair *repair, struct sb_error 
     sb_protect_find_evidence(work, bad);
     if (bad == 0 || repair->rewritten)
         return SB_OK;
-    if (sb_protect_is_another(work, bad, &another, err))
+    if (sb_protect_is_another(work, repair->bad, &another, err))
         return err->code;
     return another ? sb_fail(err, SB_CHANGED,
                              "%s: is another file than its parity file is of, with the same size "
