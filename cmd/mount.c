@@ -228,6 +228,10 @@ static enum sb_code find_dir(struct job *job, struct sb_error *err)
             return err->code;
         job->dir = job->made;
     }
+    if (strncmp(job->dir, "/dev/fd/", 8) == 0) { /* a device */
+        job->absolute = strdup(job->dir);
+        return job->absolute ? SB_OK : sb_fail_memory(err);
+    }
     job->absolute = sb_resolve_directory_of(job->dir, err);
     return job->absolute ? SB_OK : err->code;
 }

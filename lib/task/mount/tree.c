@@ -109,6 +109,8 @@ static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_con
     const struct sb_catalog_options options = {.notify = container->opening.notify};
     struct sb_catalog_result result;
 
+    if (sb_store_refuse_tree(tree->store, err))
+        return err->code;
     if (sb_store_is_compressed(tree->store) || !sb_store_can(tree->store, SB_CAN_PATHS))
         return refuse_sequence(tree->store, err);
     if (sb_store_catalog(tree->store, archive, &source, &options, &result, err))
