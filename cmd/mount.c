@@ -136,7 +136,9 @@ static int check_usage(const struct mount_settings *settings, const struct job *
         return message_usage("--keys are those of one bag");
     for (size_t i = 0; i < job->count; i++) {
         if (strcmp(job->paths[i], "-") == 0)
-            return message_usage("standard input cannot be mounted");
+            return message_usage("standard input can only be read from end to end; 'shardbox "
+                                 "convert - ARCHIVE' makes an archive of it, which can be "
+                                 "mounted");
     }
     return STATUS_CLEAN;
 }

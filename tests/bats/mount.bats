@@ -580,7 +580,7 @@ END
     run_fail 2 mounted --union a.barecat
     stderr_has '--union is for several containers'
     run_fail 2 timed "$SHARDBOX" mount - m
-    stderr_has 'standard input cannot be mounted'
+    stderr_has 'standard input can only be read from end to end'
     run_fail 2 timed "$SHARDBOX" mount a.barecat no-such-dir
     stderr_has 'no-such-dir: No such file or directory'
     run_fail 2 timed "$SHARDBOX" mount a.barecat a.barecat-shard-00000

@@ -120,8 +120,8 @@ void sb_server_fill(const struct sb_server *server, const struct sb_tree *tree,
     const struct timespec time = time_of(tree, entry);
 
     *st = (struct stat){.st_ino = number, .st_mode = mode_of(entry), .st_nlink = links_of(entry)};
-    st->st_uid = owner_of(options->uid, entry->has & SB_HAS_UID, entry->uid, getuid());
-    st->st_gid = owner_of(options->gid, entry->has & SB_HAS_GID, entry->gid, getgid());
+    st->st_uid = owner_of(options->uid, entry->has & SB_HAS_UID, entry->uid, server->uid);
+    st->st_gid = owner_of(options->gid, entry->has & SB_HAS_GID, entry->gid, server->gid);
     st->st_atim = st->st_mtim = st->st_ctim = time;
     if (entry->type == SB_DIR)
         return;
@@ -344,6 +344,8 @@ enum sb_code sb_server_new(struct sb_server **out, const struct sb_mount_options
     server->options = options;
     server->roots = roots;
     server->log = log;
+    server->uid = getuid();
+    server->gid = getgid();
     server->timeout = options->immutable ? FOREVER : 1.0;
     pthread_mutex_init(&server->lock, NULL);
     *out = server;

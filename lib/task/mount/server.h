@@ -16,6 +16,8 @@ struct sb_server {
     struct sb_reading *reading;
     struct sb_log *log;
     struct fuse_session *session;
+    uint32_t uid; /* of what has no owner */
+    uint32_t gid;
     double timeout; /* seconds that the system keeps a name or an attribute */
     bool opens;     /* files are opened one by one, because the system or an option wants it */
 

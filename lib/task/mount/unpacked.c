@@ -9,7 +9,8 @@
 
 #define KEPT_MOST 16
 
-/* Where temporary files go without TMPDIR: beside the container there may be nothing to write to. */
+/* Where temporary files go without TMPDIR: beside the container there may be nothing to write to.
+ */
 #define TEMPORARY "/tmp/"
 
 /* A member; with its lock a thread unpacks it, or reads it. */

@@ -6,6 +6,7 @@
 #define FUSE_USE_VERSION 31
 #include <errno.h>
 #include <fuse3/fuse_lowlevel.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,26 +16,38 @@
 #define STOP_SIGNAL SIGUSR2 /* makes a waiting read return */
 #define STOP_EVERY  ((struct timespec){.tv_nsec = 2000000})
 
+/* An answer that takes longer waits for a disk or a network, and so do the next ones. */
+#define SLOW_NS   200000
+#define SLOW_LAST SB_SECOND
+
 struct worker {
     struct sb_workers *workers;
     pthread_t thread;
     atomic_bool ended;
 };
 
+/*
+ * Only one thread waits for a request at a time: a second one would take turns with it, each on a
+ * cold processor. The one that gets a request wakes another if more requests are there already, or
+ * if answers take long.
+ */
 struct sb_workers {
     struct fuse_session *session;
     int wake;
     unsigned most;
-    atomic_uint count; /* that were started */
-    atomic_uint idle;  /* that wait for a request */
     atomic_bool stopping;
     atomic_bool ended; /* the device */
     _Atomic int64_t last;
-    pthread_mutex_t lock; /* of starting one more */
+    _Atomic int64_t slow_until;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t next;  /* nobody waits for a request any more, and somebody should */
+    bool waiting;         /* a thread waits for a request */
+    unsigned parked;
+    unsigned count; /* threads that were started */
     struct worker workers[];
 };
 
-static void start_another(struct sb_workers *workers);
+static void *work(void *argument);
 
 static void end(struct sb_workers *workers)
 {
@@ -45,47 +58,88 @@ static void end(struct sb_workers *workers)
         return;
 }
 
+/* With the lock held. One that cannot be started is not needed: those that are there go on. */
+static void start_another(struct sb_workers *workers)
+{
+    struct worker *worker = &workers->workers[workers->count];
+
+    if (workers->count == workers->most || atomic_load(&workers->stopping))
+        return;
+    worker->workers = workers;
+    if (sb_thread_start(&worker->thread, work, worker))
+        workers->count++;
+}
+
+/* Waits until this thread is the one that waits for a request. False: there will be none. */
+static bool take_turn(struct sb_workers *workers)
+{
+    bool stopped;
+
+    pthread_mutex_lock(&workers->lock);
+    while (workers->waiting && !atomic_load(&workers->stopping)) {
+        workers->parked++;
+        pthread_cond_wait(&workers->next, &workers->lock);
+        workers->parked--;
+    }
+    stopped = atomic_load(&workers->stopping);
+    workers->waiting = true;
+    pthread_mutex_unlock(&workers->lock);
+    return !stopped;
+}
+
+static bool has_more(const struct sb_workers *workers)
+{
+    struct pollfd device = {.fd = fuse_session_fd(workers->session), .events = POLLIN};
+
+    return poll(&device, 1, 0) == 1;
+}
+
+/* This thread has a request, or none will come; another one waits for the next, if `needed`. */
+static void pass_turn(struct sb_workers *workers, bool needed)
+{
+    pthread_mutex_lock(&workers->lock);
+    workers->waiting = false;
+    if (needed && workers->parked > 0)
+        pthread_cond_signal(&workers->next);
+    else if (needed)
+        start_another(workers);
+    pthread_mutex_unlock(&workers->lock);
+}
+
+static void answer(struct sb_workers *workers, const struct fuse_buf *buffer)
+{
+    int64_t began = sb_clock_ns(), ended;
+
+    atomic_store_explicit(&workers->last, began, memory_order_relaxed);
+    pass_turn(workers, began < atomic_load(&workers->slow_until) || has_more(workers));
+    fuse_session_process_buf(workers->session, buffer);
+    ended = sb_clock_ns();
+    if (ended - began > SLOW_NS)
+        atomic_store(&workers->slow_until, ended + SLOW_LAST);
+}
+
 static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct sb_workers *workers = worker->workers;
     struct fuse_buf buffer = {0};
 
-    while (!atomic_load(&workers->stopping)) {
+    while (take_turn(workers)) {
         int got = fuse_session_receive_buf(workers->session, &buffer);
 
-        if (got == -EINTR || got == -EAGAIN)
+        if (got > 0) {
+            answer(workers, &buffer);
             continue;
-        if (got <= 0) {
+        }
+        pass_turn(workers, true);
+        if (got != -EINTR && got != -EAGAIN) {
             end(workers);
             break;
         }
-        atomic_store_explicit(&workers->last, sb_clock_ns(), memory_order_relaxed);
-        if (atomic_fetch_sub(&workers->idle, 1) == 1)
-            start_another(workers);
-        fuse_session_process_buf(workers->session, &buffer);
-        atomic_fetch_add(&workers->idle, 1);
     }
     free(buffer.mem);
     atomic_store(&worker->ended, true);
     return NULL;
-}
-
-/* One that cannot be started is not needed: those that are there go on. */
-static void start_another(struct sb_workers *workers)
-{
-    pthread_mutex_lock(&workers->lock);
-    if (workers->count < workers->most && !atomic_load(&workers->stopping)) {
-        struct worker *worker = &workers->workers[workers->count];
-
-        worker->workers = workers;
-        atomic_fetch_add(&workers->idle, 1);
-        if (sb_thread_start(&worker->thread, work, worker))
-            atomic_fetch_add(&workers->count, 1);
-        else
-            atomic_fetch_sub(&workers->idle, 1);
-    }
-    pthread_mutex_unlock(&workers->lock);
 }
 
 static void ignore(int number)
@@ -108,12 +162,14 @@ enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *sess
     workers->wake = wake;
     workers->last = sb_clock_ns();
     pthread_mutex_init(&workers->lock, NULL);
+    pthread_cond_init(&workers->next, NULL);
+    pthread_mutex_lock(&workers->lock);
     start_another(workers);
+    pthread_mutex_unlock(&workers->lock);
     if (workers->count == 0) {
-        int failure = errno;
-
+        sb_fail_errno(err, errno, "a thread that answers cannot be started");
         sb_workers_stop(workers);
-        return sb_fail_errno(err, failure, "a thread that answers cannot be started");
+        return err->code;
     }
     *out = workers;
     return SB_OK;
@@ -133,8 +189,9 @@ void sb_workers_stop(struct sb_workers *workers)
 {
     if (!workers)
         return;
-    atomic_store(&workers->stopping, true);
     pthread_mutex_lock(&workers->lock);
+    atomic_store(&workers->stopping, true);
+    pthread_cond_broadcast(&workers->next);
     pthread_mutex_unlock(&workers->lock);
     for (unsigned i = 0; i < workers->count; i++) {
         struct worker *worker = &workers->workers[i];
@@ -146,6 +203,7 @@ void sb_workers_stop(struct sb_workers *workers)
         }
         pthread_join(worker->thread, NULL);
     }
+    pthread_cond_destroy(&workers->next);
     pthread_mutex_destroy(&workers->lock);
     free(workers);
 }

@@ -1,13 +1,15 @@
 /*
  * The threads that read requests from the device, and answer them.
  *
- * There is one to begin with, and another one whenever all are at work, up to a limit.
+ * There is one to begin with, and more, up to a limit, as requests come faster than they are
+ * answered.
  */
 #ifndef SB_TASK_MOUNT_WORKERS_H
 #define SB_TASK_MOUNT_WORKERS_H
 
 #include "core/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fuse_session;
