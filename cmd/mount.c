@@ -49,7 +49,7 @@ static const struct option options[] = {
                 "log of damage (default: the log of the system)", OPERAND_FILE),
     OPTION_GROUP("Files"),
     OPTION_CHOICE(0, "check", struct mount_settings, check, "WHEN", check_words,
-                  "open: check checksums before the first byte is given out"),
+                  "open: check the whole file before its first byte is read"),
     OPTION_NO_CHECK(struct mount_settings),
     OPTION_FLAG(0, "immutable", struct mount_settings, immutable,
                 "nothing changes: the system may keep all that it knows"),
@@ -294,7 +294,7 @@ static int run(void *context, char **operands, int count)
     const struct mount_settings *settings = context;
     struct job job = {0};
     struct background background;
-    bool parent = false, behind = false;
+    bool parent = false, in_background;
     struct sb_error err;
     int status;
 
@@ -302,14 +302,14 @@ static int run(void *context, char **operands, int count)
     status = check_usage(settings, &job);
     if (status)
         return status;
-    behind = !settings->foreground && !job.command;
-    if (behind && background_begin(&background, &parent, &status, &err))
+    in_background = !settings->foreground && !job.command;
+    if (in_background && background_begin(&background, &parent, &status, &err))
         return message_failure(&err);
     if (parent)
         return status;
     block_signals(&job.mask);
     if (logging_open(settings->log, &err) ||
-        serve(&job, behind ? &background : NULL, &status, &err))
+        serve(&job, in_background ? &background : NULL, &status, &err))
         status = message_failure(&err);
     release(&job);
     message_raise(status);

@@ -546,7 +546,7 @@ complete -c shardbox -n '__shardbox_is mount' -l at -x -a '(__fish_complete_dire
 complete -c shardbox -n '__shardbox_is mount' -s f -l foreground -d 'stay in the foreground, with the log on stderr'
 complete -c shardbox -n '__shardbox_is mount' -l idle -x -d 'end after TIME without use (90s, 10m)'
 complete -c shardbox -n '__shardbox_is mount' -l log -r -F -d 'log of damage (default: the log of the system)'
-complete -c shardbox -n '__shardbox_is mount' -l check -x -a 'read open' -d 'open: check checksums before the first byte is given out'
+complete -c shardbox -n '__shardbox_is mount' -l check -x -a 'read open' -d 'open: check the whole file before its first byte is read'
 complete -c shardbox -n '__shardbox_is mount' -l no-check -d 'do not check checksums'
 complete -c shardbox -n '__shardbox_is mount' -l immutable -d 'nothing changes: the system may keep all that it knows'
 complete -c shardbox -n '__shardbox_is mount' -l allow-other -d 'let other users in, as modes and owners say'

@@ -11,7 +11,7 @@
 
 /* What the child keeps. */
 struct background {
-    int ready; /* tells the program that called; -1: it need not be told any more */
+    int ready; /* one byte for the program that called; -1: it is done */
 };
 
 /*

@@ -1,4 +1,4 @@
-/* What `shardbox mount` was told. */
+/* The options and operands of `shardbox mount`. */
 #ifndef SB_CMD_MOUNT_SETTINGS_H
 #define SB_CMD_MOUNT_SETTINGS_H
 

@@ -363,12 +363,12 @@ $(sql a.barecat "SELECT printf('%08x %d %d', crc32c, shard, offset) FROM files W
     output_is hello
 }
 
-@test "without any means to mount it says whom to ask for what" {
+@test "without any means to mount it says what an administrator can do" {
     [[ $(id -u) -eq 0 ]] || skip 'not root'
     make_archive
     mkdir bin
     run_fail 2 timed env PATH="$PWD/bin" /usr/bin/setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$SHARDBOX" mount a.barecat m
-    stderr_is "shardbox mount: m: cannot be mounted by this user; ask an administrator for fusermount3 (package fuse3), or run it in a user namespace: unshare -rm"
+    stderr_is "shardbox mount: m: cannot be mounted by this user; an administrator can install fusermount3 (package fuse3), or run it in a user namespace, by 'unshare -rm'"
 }
 
 @test "a device that somebody else has mounted is taken as /dev/fd/N, as Apptainer gives it" {

@@ -134,16 +134,15 @@ static enum sb_code fail_mount(const char *dir, bool allow_other, int failure, s
 {
     if (access(DEVICE, F_OK) != 0)
         return sb_fail(err, SB_INVALID,
-                       "%s: cannot be mounted: there is no " DEVICE
-                       " here; ask an administrator for "
-                       "the kernel's module fuse, or in a container for that device",
+                       "%s: cannot be mounted: there is no " DEVICE " here; an administrator can "
+                       "load the kernel's module fuse, or give that device to a container",
                        dir);
     if (failure != EPERM && failure != EACCES)
         return sb_fail_errno(err, failure, "%s: cannot be mounted", dir);
     return sb_fail(err, SB_INVALID,
-                   "%s: cannot be mounted by this user; ask an administrator for " HELPER
-                   " (package fuse3)%s, or run it in a user namespace: unshare -rm",
-                   dir, allow_other ? ", and for user_allow_other in /etc/fuse.conf" : "");
+                   "%s: cannot be mounted by this user; an administrator can install " HELPER
+                   " (package fuse3)%s, or run it in a user namespace, by 'unshare -rm'",
+                   dir, allow_other ? ", with user_allow_other in /etc/fuse.conf" : "");
 }
 
 static bool unmount(const char *dir, bool lazy)

@@ -11,7 +11,7 @@
 /*
  * Mounts at a directory, an absolute path, read-only; *fd is the device, on which the requests
  * come. What is left there of a mount whose server is gone is unmounted first. SB_INVALID: there is
- * no way; the text says what to ask an administrator for.
+ * no way; the text says what an administrator can do.
  */
 enum sb_code sb_device_mount(int *fd, const char *dir, bool allow_other,
                              struct sb_error *err) SB_CHECKED;

@@ -52,7 +52,7 @@ static void add(struct sb_log *log, enum sb_level level, const char *kind, const
     else
         log->lines++;
     pthread_mutex_unlock(&log->lock);
-    /* It is non-blocking, and fails only where it is told already. */
+    /* It is non-blocking, and fails only if it was written to already. */
     if (write(log->wake, &one, sizeof(one)) < 0)
         return;
 }

@@ -10,7 +10,7 @@
 
 struct sb_log;
 
-/* wake: a descriptor of eventfd, told when a line waits; kept. */
+/* wake: a descriptor of eventfd, written to when a line waits; kept. */
 enum sb_code sb_log_new(struct sb_log **out, int wake, struct sb_error *err) SB_CHECKED;
 void sb_log_free(struct sb_log *log); /* NULL is allowed */
 

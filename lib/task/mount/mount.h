@@ -33,7 +33,7 @@ struct sb_mount_container {
 
 enum sb_mount_check {
     SB_MOUNT_CHECK_READ, /* a file is checked when all of it was read, from its beginning */
-    SB_MOUNT_CHECK_OPEN, /* before its first byte is given out */
+    SB_MOUNT_CHECK_OPEN, /* before its first byte is read */
     SB_MOUNT_CHECK_NONE,
 };
 
@@ -61,7 +61,7 @@ enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options 
 /*
  * Mounts at a directory, after clearing there what is left of a mount whose server is gone. A `dir`
  * /dev/fd/N is the descriptor of a device that somebody has mounted already. SB_SYSTEM, SB_NOENT;
- * SB_INVALID: there are no means to mount, and the text says whom to ask for what.
+ * SB_INVALID: there are no means to mount, and the text says what an administrator can do.
  */
 enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir,
                              struct sb_error *err) SB_CHECKED;

@@ -24,7 +24,7 @@ struct sb_roots_dir {
     struct side *sides; /* the later ones count more */
     size_t count;
     size_t base;        /* of a path, the bytes before the name */
-    struct side *given; /* whose entry was given out, and is not replaced yet */
+    struct side *used;  /* whose entry was returned, and is not replaced yet */
     struct sb_buf name; /* the last one, of several sides */
     bool any_left_out;
 };
@@ -154,21 +154,21 @@ static enum sb_code next_container(struct sb_roots_dir *dir, struct sb_roots_ite
     return SB_OK;
 }
 
-/* Of all sides, moves on those whose entry was given out, or has the name of one that was. */
+/* Of all sides, moves on those whose entry was returned, or has the name of one that was. */
 static enum sb_code refill(struct sb_roots_dir *dir, struct sb_error *err)
 {
     for (size_t i = 0; i < dir->count; i++) {
         struct side *side = &dir->sides[i];
 
         while (side->dir &&
-               (!side->there || side == dir->given ||
+               (!side->there || side == dir->used ||
                 (dir->count > 1 && dir->name.data &&
                  sb_compare_bytes(side->entry.path + dir->base, side->entry.path_size - dir->base,
                                   dir->name.data, dir->name.size) == 0))) {
             enum sb_code code = sb_tree_dir_next(side->dir, &side->entry, err);
 
-            if (side == dir->given)
-                dir->given = NULL;
+            if (side == dir->used)
+                dir->used = NULL;
             side->there = !code;
             if (code == SB_END) {
                 sb_tree_dir_free(side->dir);
@@ -221,7 +221,7 @@ static enum sb_code take(struct sb_roots_dir *dir, struct side *side, struct sb_
 
     *item = (struct sb_roots_item){
         .name = entry->path + dir->base, .tree = side->tree, .entry = *entry};
-    dir->given = side;
+    dir->used = side;
     if (dir->count > 1 && sb_buf_set(&dir->name, item->name, entry->path_size - dir->base))
         return sb_fail_memory(err);
     if (!is_usable(item->name, entry->path_size - dir->base)) {

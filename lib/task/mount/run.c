@@ -22,7 +22,7 @@
 
 struct sb_mount {
     struct sb_mount_options options;
-    int wake; /* told by threads when there is something to log, or the device has ended */
+    int wake; /* written to when a line waits to be logged, or the device has ended */
     struct sb_log *log;
     struct sb_roots *roots;
     struct sb_server *server;
@@ -211,7 +211,7 @@ enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status, st
     if (!code)
         code = sb_workers_start(&mount->workers, sb_server_session(mount->server),
                                 mount->options.threads, mount->wake, err);
-    /* It may have ended before its end could be told. */
+    /* It may have ended already. */
     if (!code)
         look_after_child(&serving);
     while (!code && !serving.over)

@@ -243,7 +243,7 @@ static void open_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_in
     struct sb_error err;
     enum sb_code code = SB_OK;
 
-    /* Then it asks no more. */
+    /* Then it opens files without a request. */
     if (!server->opens) {
         fuse_reply_err(request, ENOSYS);
         return;

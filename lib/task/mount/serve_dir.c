@@ -91,7 +91,7 @@ static bool put_item(fuse_req_t request, struct block *block, const struct sb_ro
     struct fuse_entry_param param;
 
     sb_server_fill_entry(server, item->tree, &item->entry, &item->inode, &param);
-    /* Of what cannot be used only the name is given out: looking it up says what is wrong. */
+    /* Of what cannot be used only the name is listed: its look-up fails. */
     if (item->entry.defect)
         param.ino = 0;
     return put(request, block, item->name, &param, item->place);
@@ -213,7 +213,7 @@ void sb_serve_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, 
     char text[32];
     enum sb_code code;
 
-    /* ls asks for others of every file. */
+    /* ls requests others of every file. */
     if (strncmp(name, "user.", 5) != 0) {
         fuse_reply_err(request, ENODATA);
         return;

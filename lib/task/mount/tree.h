@@ -1,8 +1,8 @@
 /*
  * One container that is mounted, as it was when it was opened: names, rows and directories.
  *
- * Any number of threads may use it: an archive is read through several connections, of which each
- * thread takes one that is free. Nothing holds a lock of the index between two calls.
+ * Any number of threads may use it: an archive is read through several connections, and a thread
+ * takes one that is free. Nothing holds a lock of the index between two calls.
  */
 #ifndef SB_TASK_MOUNT_TREE_H
 #define SB_TASK_MOUNT_TREE_H

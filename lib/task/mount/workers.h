@@ -15,7 +15,7 @@
 struct fuse_session;
 struct sb_workers;
 
-/* wake: a descriptor of eventfd, told when the device has ended. */
+/* wake: a descriptor of eventfd, written to when the device has ended. */
 enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *session, unsigned most,
                               int wake, struct sb_error *err) SB_CHECKED;
 
