@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-
-extern char **environ;
+#include <unistd.h>
 
 enum sb_code child_make_directory(char **out, struct sb_error *err)
 {

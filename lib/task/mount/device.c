@@ -18,8 +18,6 @@
 #define DEVICE "/dev/fuse"
 #define HELPER "fusermount3"
 
-extern char **environ;
-
 int sb_device_given(const char *dir)
 {
     static const char prefix[] = "/dev/fd/";

@@ -22,6 +22,10 @@
 #define BACKGROUND   64                /* requests of the system at once, that nobody waits for */
 #define STATFS_BLOCK 4096
 
+/* How much of a directory programs read at once: the system requests as much, and attributes with
+ * the names of the first such block. */
+#define LIST_BYTES 262144
+
 /* Memory for the bytes of a request. */
 struct sb_block {
     struct sb_block *next;
@@ -123,8 +127,10 @@ void sb_server_fill(const struct sb_server *server, const struct sb_tree *tree,
     st->st_uid = owner_of(options->uid, entry->has & SB_HAS_UID, entry->uid, server->uid);
     st->st_gid = owner_of(options->gid, entry->has & SB_HAS_GID, entry->gid, server->gid);
     st->st_atim = st->st_mtim = st->st_ctim = time;
-    if (entry->type == SB_DIR)
+    if (entry->type == SB_DIR) {
+        st->st_blksize = LIST_BYTES;
         return;
+    }
     st->st_size = entry->size;
     st->st_blocks = blocks_of(entry->size);
 }
