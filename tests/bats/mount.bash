@@ -5,6 +5,9 @@
 #   server               the process that serves m
 #   gone                 waits until no process serves m
 #
+# A server in the background has no stderr: what a sanitizer reports of one goes to files, for which
+# teardown looks.
+#
 # Whatever a test leaves is unmounted after it. Nothing waits longer than ten seconds.
 
 need_fuse() {
@@ -16,6 +19,9 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
     need_fuse
     mkdir m
+    export ASAN_OPTIONS="log_path=$PWD/sanitizer:$ASAN_OPTIONS"
+    export UBSAN_OPTIONS="log_path=$PWD/sanitizer:$UBSAN_OPTIONS"
+    export TSAN_OPTIONS="log_path=$PWD/sanitizer:$TSAN_OPTIONS"
 }
 
 teardown() {
@@ -24,6 +30,8 @@ teardown() {
     grep -F " $BATS_TEST_TMPDIR/" /proc/mounts | cut -d' ' -f2 | sort -r | while read -r point; do
         timeout 5 umount -l "$point" 2>/dev/null || timeout 5 fusermount3 -uz "$point" || true
     done
+    cd "$BATS_TEST_TMPDIR" && gone || return
+    ! compgen -G 'sanitizer.*' >/dev/null || fail "$(cat sanitizer.*)"
 }
 
 timed() {

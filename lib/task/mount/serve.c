@@ -388,6 +388,7 @@ enum sb_code sb_server_take(struct sb_server *server, int device, struct sb_erro
 
     snprintf(path, sizeof(path), "/dev/fd/%d", device);
     server->session = fuse_session_new(&args, &operations, sizeof(operations), server);
+    fuse_opt_free_args(&args);
     if (server->session && fuse_session_mount(server->session, path) == 0)
         return SB_OK;
     close(device);

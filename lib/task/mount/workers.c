@@ -152,6 +152,7 @@ enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *sess
 {
     const struct sigaction action = {.sa_handler = ignore};
     struct sb_workers *workers = calloc(1, sizeof(*workers) + most * sizeof(*workers->workers));
+    bool started;
 
     *out = NULL;
     if (!workers)
@@ -165,8 +166,9 @@ enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *sess
     pthread_cond_init(&workers->next, NULL);
     pthread_mutex_lock(&workers->lock);
     start_another(workers);
+    started = workers->count > 0;
     pthread_mutex_unlock(&workers->lock);
-    if (workers->count == 0) {
+    if (!started) {
         sb_fail_errno(err, errno, "a thread that answers cannot be started");
         sb_workers_stop(workers);
         return err->code;
