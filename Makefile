@@ -113,7 +113,7 @@ static:
 THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,core/context core/pipeline core/throttle store/tree/target archive/mover/mover archive/parity/parity store/archive/sink store/cache/cache_values \
 	store/out/filter task/transfer/transfer) \
 	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats cat-records.bats \
-	convert.bats convert-wrap.bats convert-bags.bats ls-records.bats sync.bats verify-bags.bats))
+	convert.bats convert-wrap.bats convert-bags.bats ls-records.bats sync.bats verify-bags.bats mount.bats))
 
 # What takes longest comes first, so that nothing is left that runs alone at the end.
 LONG_TESTS = $(addprefix tests/bats/,feed-parts.bats faults.bats pairs.bats build.bats readers.bats)

@@ -238,6 +238,18 @@ static enum sb_code find_dir(struct job *job, struct sb_error *err)
     return job->absolute ? SB_OK : err->code;
 }
 
+static void block_signals(sigset_t *before)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &signals, before);
+}
+
 static enum sb_code serve(struct job *job, struct background *background, int *status,
                           struct sb_error *err)
 {
@@ -250,6 +262,8 @@ static enum sb_code serve(struct job *job, struct background *background, int *s
         code = find_dir(job, err);
     if (!code)
         code = sb_mount_attach(mount, job->absolute, err);
+    /* Until now a signal cancels; from here on it ends the mount, or is the command's. */
+    block_signals(&job->mask);
     if (!code && job->command)
         code = child_start(&child, job->command, job->absolute, &job->mask, err);
     if (!code && background) {
@@ -266,18 +280,6 @@ static enum sb_code serve(struct job *job, struct background *background, int *s
     return code;
 }
 
-static void block_signals(sigset_t *before)
-{
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigaddset(&signals, SIGCHLD);
-    pthread_sigmask(SIG_BLOCK, &signals, before);
-}
-
 static void release(struct job *job)
 {
     for (size_t i = 0; job->names && i < job->count; i++)
@@ -287,6 +289,14 @@ static void release(struct job *job)
     free(job->containers);
     free(job->absolute);
     free(job->made);
+}
+
+/* That a signal came is printed by the program that waits for this one. */
+static int fail(bool in_background, const struct sb_error *err)
+{
+    if (in_background && err->code == SB_INTERRUPT)
+        background_leave_terminal();
+    return message_failure(err);
 }
 
 static int run(void *context, char **operands, int count)
@@ -307,10 +317,9 @@ static int run(void *context, char **operands, int count)
         return message_failure(&err);
     if (parent)
         return status;
-    block_signals(&job.mask);
     if (logging_open(settings->log, &err) ||
         serve(&job, in_background ? &background : NULL, &status, &err))
-        status = message_failure(&err);
+        status = fail(in_background, &err);
     release(&job);
     message_raise(status);
     return message_status();

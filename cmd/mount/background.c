@@ -1,24 +1,28 @@
 #include "mount/background.h"
 
+#include "core/interrupt.h"
 #include "ui/message.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define READY_FD 3
 
-/* The status of the child: of one that is not ready, the one that it ended with. */
+/* The status of the child: of one that is not ready, the one that it ended with. A signal is passed
+ * on to it. */
 static int wait_for(int ready, pid_t child)
 {
     char byte;
     int status;
     ssize_t got;
 
-    do
-        got = read(ready, &byte, 1);
-    while (got < 0 && errno == EINTR);
+    while ((got = read(ready, &byte, 1)) < 0 && errno == EINTR) {
+        if (sb_interrupted())
+            kill(child, sb_interrupt_signal());
+    }
     close(ready);
     if (got == 1)
         return STATUS_CLEAN;
@@ -61,15 +65,21 @@ enum sb_code background_begin(struct background *background, bool *parent, int *
     return SB_OK;
 }
 
-void background_ready(struct background *background)
+void background_leave_terminal(void)
 {
-    const char byte = 0;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
         dup2(null, fd);
     if (null > STDERR_FILENO)
         close(null);
+}
+
+void background_ready(struct background *background)
+{
+    const char byte = 0;
+
+    background_leave_terminal();
     if (write(background->ready, &byte, 1) == 1)
         close(background->ready);
     background->ready = -1;

@@ -22,7 +22,10 @@ struct background {
 enum sb_code background_begin(struct background *background, bool *parent, int *status,
                               struct sb_error *err) SB_CHECKED;
 
-/* In the child: it is ready. The first three descriptors are those of /dev/null from now on. */
+/* In the child: the first three descriptors are those of /dev/null from now on. */
+void background_leave_terminal(void);
+
+/* The same, and it is ready. */
 void background_ready(struct background *background);
 
 #endif

@@ -2,6 +2,7 @@
  * A mount from its opening to its end.
  */
 #include "core/context.h"
+#include "core/interrupt.h"
 #include "core/time.h"
 #include "task/mount/device.h"
 #include "task/mount/log.h"
@@ -214,6 +215,7 @@ enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status, st
     /* It may have ended already. */
     if (!code)
         look_after_child(&serving);
+    serving.over |= sb_interrupted();
     while (!code && !serving.over)
         wait_once(&serving);
     finish(mount);
