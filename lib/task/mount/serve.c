@@ -88,7 +88,7 @@ static struct timespec time_of(const struct sb_tree *tree, const struct sb_entry
     return sb_archive_index_stat(sb_tree_archive(tree))->st_mtim;
 }
 
-static mode_t mode_of(const struct sb_entry *entry)
+mode_t sb_server_mode(const struct sb_entry *entry)
 {
     switch (entry->type) {
     case SB_DIR:
@@ -123,7 +123,8 @@ void sb_server_fill(const struct sb_server *server, const struct sb_tree *tree,
     const struct sb_mount_options *options = server->options;
     const struct timespec time = time_of(tree, entry);
 
-    *st = (struct stat){.st_ino = number, .st_mode = mode_of(entry), .st_nlink = links_of(entry)};
+    *st = (struct stat){
+        .st_ino = number, .st_mode = sb_server_mode(entry), .st_nlink = links_of(entry)};
     st->st_uid = owner_of(options->uid, entry->has & SB_HAS_UID, entry->uid, server->uid);
     st->st_gid = owner_of(options->gid, entry->has & SB_HAS_GID, entry->gid, server->gid);
     st->st_atim = st->st_mtim = st->st_ctim = time;

@@ -90,6 +90,11 @@ static bool put_item(fuse_req_t request, struct block *block, const struct sb_ro
     const struct sb_server *server = fuse_req_userdata(request);
     struct fuse_entry_param param;
 
+    if (!block->plus) {
+        param.attr.st_ino = sb_inode_pack(&item->inode);
+        param.attr.st_mode = sb_server_mode(&item->entry);
+        return put(request, block, item->name, &param, item->place);
+    }
     sb_server_fill_entry(server, item->tree, &item->entry, &item->inode, &param);
     /* Of what cannot be used only the name is listed: its look-up fails. */
     if (item->entry.defect)

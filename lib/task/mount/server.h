@@ -30,6 +30,9 @@ struct sb_server {
 int sb_server_errno(struct sb_server *server, const char *what, enum sb_code code,
                     const struct sb_error *err);
 
+/* Type and permissions. */
+mode_t sb_server_mode(const struct sb_entry *entry);
+
 /* The attributes of a node; `number` is its own. */
 void sb_server_fill(const struct sb_server *server, const struct sb_tree *tree,
                     const struct sb_entry *entry, uint64_t number, struct stat *st);
