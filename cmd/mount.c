@@ -1,6 +1,7 @@
 /*
  * shardbox mount: containers as a directory that any program reads.
  */
+#include "core/context.h"
 #include "core/io.h"
 #include "mount/background.h"
 #include "mount/child.h"
@@ -234,7 +235,11 @@ static enum sb_code find_dir(struct job *job, struct sb_error *err)
         job->absolute = strdup(job->dir);
         return job->absolute ? SB_OK : sb_fail_memory(err);
     }
-    job->absolute = sb_resolve_directory_of(job->dir, err);
+    job->absolute = realpath(job->dir, NULL);
+    if (job->absolute)
+        sb_context_resolves(job->dir, job->absolute);
+    else /* not there, or a mount whose server is gone */
+        job->absolute = sb_resolve_directory_of(job->dir, err);
     return job->absolute ? SB_OK : err->code;
 }
 

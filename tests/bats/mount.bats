@@ -225,6 +225,22 @@ same_as_tree() {
     gone
 }
 
+@test "a directory may be named by a link, or with a slash at its end" {
+    make_archive
+    ln -s m link
+    run_ok timed "$SHARDBOX" mount a.barecat link
+    timed cmp tree/numbers m/numbers
+    kill "$(pgrep -f "^$SHARDBOX mount a.barecat link\$" | while read -r pid; do
+        [[ $(readlink "/proc/$pid/cwd") == "$PWD" ]] && echo "$pid"
+    done)"
+    for ((i = 0; i < 100; i++)); do is_mounted m || break; sleep 0.1; done
+    run ! is_mounted m
+    run_ok timed "$SHARDBOX" mount a.barecat m/
+    timed cmp tree/numbers m/numbers
+    run_ok timed "$SHARDBOX" umount m/
+    run ! is_mounted m
+}
+
 @test "umount of what is not mounted says so" {
     run_fail 2 timed "$SHARDBOX" umount m
     stderr_is 'shardbox umount: m: nothing is mounted there'
