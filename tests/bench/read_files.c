@@ -59,7 +59,7 @@ static void *read_all(void *argument)
 static void read_names(void)
 {
     size_t capacity = 0, size = 0;
-    char *line = NULL;
+    char *line = NULL, **more;
     ssize_t length;
 
     while ((length = getline(&line, &size, stdin)) > 0) {
@@ -67,9 +67,13 @@ static void read_names(void)
             line[length - 1] = '\0';
         if (count == capacity) {
             capacity = capacity * 2 + 1024;
-            names = realloc(names, capacity * sizeof(*names));
+            more = realloc(names, capacity * sizeof(*names));
+            if (!more)
+                exit(1);
+            names = more;
         }
-        if (!names || !(names[count++] = strdup(line)))
+        names[count] = strdup(line);
+        if (!names[count++])
             exit(1);
     }
     free(line);
@@ -93,8 +97,8 @@ static double time_pass(unsigned threads)
 
 int main(int argc, char **argv)
 {
-    unsigned threads = argc == 4 ? (unsigned)atoi(argv[2]) : 0;
-    int passes = argc == 4 ? atoi(argv[3]) : 0;
+    unsigned threads = argc == 4 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+    int passes = argc == 4 ? (int)strtol(argv[3], NULL, 10) : 0;
 
     if (threads == 0 || passes == 0 || (dir = open(argv[1], O_RDONLY | O_DIRECTORY)) < 0) {
         fprintf(stderr, "usage: read_files DIR THREADS PASSES <NAMES\n");
