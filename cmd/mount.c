@@ -337,7 +337,7 @@ const struct command mount_command = {
     .examples = {"shardbox mount train.barecat /mnt/train",
                  "shardbox mount train.barecat -- sh -c 'python train.py \"$SHARDBOX_MOUNT\"'"},
     .options = options,
-    .exit_status = "0 mounted, 2 error; with COMMAND, its own",
+    .exit_status = "0 mounted, 1 damaged, 2 error; with COMMAND, its own",
     .notes = "Read-only. SIGTERM and 'shardbox umount DIR' end it.",
     .operands = OPERAND_FILE,
     .settings_size = sizeof(struct mount_settings),
