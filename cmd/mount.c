@@ -52,6 +52,8 @@ static const struct option options[] = {
     OPTION_CHOICE(0, "check", struct mount_settings, check, "WHEN", check_words,
                   "open: check the whole file before its first byte is read"),
     OPTION_NO_CHECK(struct mount_settings),
+    OPTION_SIZE(0, "readahead", struct mount_settings, readahead, "SIZE",
+                "read SIZE at once where small files are read as they are stored"),
     OPTION_FLAG(0, "immutable", struct mount_settings, immutable,
                 "nothing changes: the system may keep all that it knows"),
     OPTION_MORE("Files"),
@@ -129,6 +131,10 @@ static int check_usage(const struct mount_settings *settings, const struct job *
         return message_usage("no DIR given, where %s is to be mounted", job->paths[0]);
     if (settings->no_check && settings->check)
         return message_usage("--check and --no-check cannot be given together");
+    if (settings->no_check && settings->readahead)
+        return message_usage("--readahead needs checksums: it excludes --no-check");
+    if (settings->readahead > SB_MOUNT_READAHEAD_MOST)
+        return message_usage("--readahead: 256M is the most");
     if (settings->united && job->count < 2)
         return message_usage("--union is for several containers");
     if (job->command && settings->idle)
@@ -208,6 +214,7 @@ static enum sb_code open_mount(struct job *job, struct sb_mount **mount, struct 
         .count = job->count,
         .united = settings->united,
         .check = settings->no_check ? SB_MOUNT_CHECK_NONE : (enum sb_mount_check)settings->check,
+        .readahead = settings->readahead,
         .immutable = settings->immutable,
         .allow_other = settings->allow_other,
         .uid = settings->uid,

@@ -44,7 +44,7 @@ _shardbox_table() {
         first=archive others=row
         ;;
     mount)
-        options='--union --at= -f --foreground --idle= --log= --check= --no-check --immutable --allow-other --uid= --gid= --keys= -j --threads= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--union --at= -f --foreground --idle= --log= --check= --no-check --readahead= --immutable --allow-other --uid= --gid= --keys= -j --threads= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     umount)
@@ -275,6 +275,7 @@ _shardbox_value() {
     mount:--idle) wanted='any' ;;
     mount:--log) wanted='file' ;;
     mount:--check) wanted='words:read open' ;;
+    mount:--readahead) wanted='any' ;;
     mount:--uid) wanted='any' ;;
     mount:--gid) wanted='any' ;;
     mount:--keys) wanted='file' ;;

@@ -92,7 +92,7 @@ function __shardbox_takes_value
             return 0
         case du:-d du:--max-depth du:--array du:--sort du:--export du:-j du:--threads du:--bwlimit du:--from du:--iconv du:--memlimit du:--compression du:--dictionary du:--limits du:--layout
             return 0
-        case mount:--at mount:--idle mount:--log mount:--check mount:--uid mount:--gid mount:--keys mount:-j mount:--threads mount:--from mount:--iconv mount:--compression mount:--dictionary mount:--limits mount:--layout
+        case mount:--at mount:--idle mount:--log mount:--check mount:--readahead mount:--uid mount:--gid mount:--keys mount:-j mount:--threads mount:--from mount:--iconv mount:--compression mount:--dictionary mount:--limits mount:--layout
             return 0
         case
             return 0
@@ -548,6 +548,7 @@ complete -c shardbox -n '__shardbox_is mount' -l idle -x -d 'end after TIME with
 complete -c shardbox -n '__shardbox_is mount' -l log -r -F -d 'log of damage (default: the log of the system)'
 complete -c shardbox -n '__shardbox_is mount' -l check -x -a 'read open' -d 'open: check the whole file before its first byte is read'
 complete -c shardbox -n '__shardbox_is mount' -l no-check -d 'do not check checksums'
+complete -c shardbox -n '__shardbox_is mount' -l readahead -x -d 'read SIZE at once where small files are read as they are stored'
 complete -c shardbox -n '__shardbox_is mount' -l immutable -d 'nothing changes: the system may keep all that it knows'
 complete -c shardbox -n '__shardbox_is mount' -l allow-other -d 'let other users in, as modes and owners say'
 complete -c shardbox -n '__shardbox_is mount' -l uid -x -d 'show user number N as the owner of all'

@@ -18,6 +18,7 @@ struct mount_settings {
     bool allow_other;
     int64_t uid, gid; /* as options of mount.h */
     int64_t idle;
+    int64_t readahead;
     int64_t threads;
 
     char **words; /* the operands before "--" */

@@ -479,6 +479,38 @@ END
     timed cmp tree/b m/b
 }
 
+@test "--readahead takes small files that are read as they are stored out of one read" {
+    mkdir tree
+    for ((i = 100; i < 400; i++)); do seq "$i" "$((i + i))" >"tree/f$i"; done
+    sb pack a.barecat -C tree .
+    flip_byte a.barecat-shard-00000 "$(sql a.barecat "SELECT offset FROM files WHERE path = 'f300'")"
+    need_slow
+    LD_PRELOAD=$SLOW_SHIM SLOW_ROOT=$PWD SLOW_MICROSECONDS=0 SLOW_LOG=$PWD/calls \
+        timed "$SHARDBOX" mount --readahead=4M --log="$PWD/log" a.barecat m
+    run_fail 2 timed cmp m/f300 tree/f300
+    for ((i = 100; i < 400; i++)); do
+        ((i == 300)) || cmp "m/f$i" "tree/f$i"
+    done
+    timed "$SHARDBOX" umount m
+    gone
+    [ "$(grep -c 'pread.*a.barecat-shard-00000$' calls)" -lt 20 ]
+    [ "$(grep -c 'f300: ' log)" -eq 1 ]
+}
+
+@test "--readahead gives right bytes to several readers while the archive is changed" {
+    mkdir tree
+    for ((i = 100; i < 300; i++)); do seq "$i" "$((i + i))" >"tree/f$i"; done
+    sb pack a.barecat -C tree .
+    mounted --readahead=64K a.barecat
+    for part in 1 2 3; do
+        for ((i = 101; i < 300; i++)); do cmp "m/f$i" "tree/f$i" || echo "f$i"; done >"bad$part" 2>&1 3>&- &
+    done
+    sb rm a.barecat f100
+    sb defrag a.barecat
+    wait
+    [ -z "$(cat bad?)" ] || fail "$(cat bad?)"
+}
+
 @test "names that no file system can hold are left out, and logged" {
     make_archive
     sql a.barecat "UPDATE files SET path = 'sub/../../x' WHERE path = 'one';
@@ -593,6 +625,8 @@ END
     stderr_is "shardbox mount: no CONTAINER given; try 'shardbox mount --help'"
     run_fail 2 timed "$SHARDBOX" mount a.barecat
     stderr_is "shardbox mount: no DIR given, where a.barecat is to be mounted; try 'shardbox mount --help'"
+    run_fail 2 mounted --readahead=1M --no-check a.barecat
+    stderr_has '--readahead needs checksums: it excludes --no-check'
     run_fail 2 mounted --union a.barecat
     stderr_has '--union is for several containers'
     run_fail 2 timed "$SHARDBOX" mount - m

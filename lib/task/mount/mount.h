@@ -37,6 +37,8 @@ enum sb_mount_check {
     SB_MOUNT_CHECK_NONE,
 };
 
+#define SB_MOUNT_READAHEAD_MOST ((int64_t)256 << 20)
+
 #define SB_MOUNT_OWNER_STORED ((int64_t)-1)
 
 struct sb_mount_options {
@@ -44,6 +46,8 @@ struct sb_mount_options {
     size_t count;
     bool united; /* several containers as one tree, the later ones over the earlier */
     enum sb_mount_check check;
+    int64_t readahead; /* bytes that are read at once where files are read in stored order; 0: none,
+                          at most SB_MOUNT_READAHEAD_MOST */
     bool immutable; /* nothing changes while it is mounted: the system may keep all that it knows */
     bool allow_other; /* other users may read it, as modes and owners say */
     int64_t uid;      /* owner of everything, or SB_MOUNT_OWNER_STORED */

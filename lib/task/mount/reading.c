@@ -4,6 +4,7 @@
 #include "archive/shards.h"
 #include "core/crc32c.h"
 #include "core/time.h"
+#include "task/mount/ahead.h"
 #include "task/mount/log.h"
 #include "task/mount/pieces.h"
 #include "task/mount/unpacked.h"
@@ -33,27 +34,31 @@ struct sb_reading {
     bool check;
     struct sb_log *log;
     struct sb_unpacked *unpacked;
+    struct sb_ahead *ahead; /* NULL: nothing is read ahead */
     struct set sets[SETS];
 };
 
-enum sb_code sb_reading_new(struct sb_reading **out, bool check, struct sb_log *log,
-                            struct sb_error *err)
+enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahead,
+                            struct sb_log *log, struct sb_error *err)
 {
     struct sb_reading *reading = calloc(1, sizeof(*reading));
+    enum sb_code code;
 
     *out = NULL;
     if (!reading)
         return sb_fail_memory(err);
-    if (sb_unpacked_new(&reading->unpacked, err)) {
-        free(reading);
-        return err->code;
-    }
     reading->check = check;
     reading->log = log;
     for (size_t i = 0; i < SETS; i++)
         pthread_mutex_init(&reading->sets[i].lock, NULL);
-    *out = reading;
-    return SB_OK;
+    code = sb_unpacked_new(&reading->unpacked, err);
+    if (!code && check && readahead > 0)
+        code = sb_ahead_new(&reading->ahead, readahead, err);
+    if (code)
+        sb_reading_free(reading);
+    else
+        *out = reading;
+    return code;
 }
 
 void sb_reading_free(struct sb_reading *reading)
@@ -63,6 +68,7 @@ void sb_reading_free(struct sb_reading *reading)
     for (size_t i = 0; i < SETS; i++)
         pthread_mutex_destroy(&reading->sets[i].lock);
     sb_unpacked_free(reading->unpacked);
+    sb_ahead_free(reading->ahead);
     free(reading);
 }
 
@@ -190,6 +196,9 @@ static enum sb_code read_whole(struct sb_reading *reading, struct sb_node *node,
     struct sb_content *content = sb_tree_content(node->tree);
     enum sb_code code;
 
+    if (reading->ahead && (node->entry.has & SB_HAS_CRC) &&
+        sb_ahead_read(reading->ahead, node, data))
+        return SB_OK;
     code = sb_content_read(content, &node->entry, data, size, reading->check, err);
     if (code == SB_LIMIT)
         return sb_fail(err, SB_CHANGED, "was replaced by another file");

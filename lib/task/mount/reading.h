@@ -14,8 +14,9 @@
 struct sb_log;
 struct sb_reading;
 
-enum sb_code sb_reading_new(struct sb_reading **out, bool check, struct sb_log *log,
-                            struct sb_error *err) SB_CHECKED;
+/* readahead: bytes that are read at once where files are read in stored order; 0: none. */
+enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahead,
+                            struct sb_log *log, struct sb_error *err) SB_CHECKED;
 void sb_reading_free(struct sb_reading *reading); /* NULL is allowed */
 
 /*

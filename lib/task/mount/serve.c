@@ -344,7 +344,8 @@ enum sb_code sb_server_new(struct sb_server **out, const struct sb_mount_options
     *out = NULL;
     if (!server)
         return sb_fail_memory(err);
-    if (sb_reading_new(&server->reading, options->check != SB_MOUNT_CHECK_NONE, log, err)) {
+    if (sb_reading_new(&server->reading, options->check != SB_MOUNT_CHECK_NONE,
+                       (size_t)options->readahead, log, err)) {
         free(server);
         return err->code;
     }
