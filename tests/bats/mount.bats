@@ -423,6 +423,18 @@ END
     timed ls m | grep -qx new
 }
 
+@test "with --immutable writers are kept out, and it is the same tree" {
+    make_archive
+    mounted --immutable a.barecat
+    same_as_tree tree m
+    run timeout 1 "$SHARDBOX" rm a.barecat a.txt
+    [ "$status" -eq 124 ]
+    [ "$(timed cat m/a.txt)" = hello ]
+    timed "$SHARDBOX" umount m
+    gone
+    run_ok timed "$SHARDBOX" rm a.barecat a.txt
+}
+
 @test "an open file keeps its bytes while the archive is defragmented" {
     make_archive
     mounted a.barecat

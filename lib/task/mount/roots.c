@@ -72,7 +72,7 @@ enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options 
     roots->options = options;
     roots->log = log;
     roots->notify = sb_log_notify(log);
-    roots->lifetime = options->immutable ? INT64_MAX : SB_SECOND;
+    roots->lifetime = options->immutable ? SB_TREE_IMMUTABLE : SB_SECOND;
     roots->places = calloc(options->count + 1, sizeof(*roots->places));
     if (!roots->places)
         code = sb_fail_memory(err);

@@ -33,6 +33,7 @@ struct sb_tree {
     struct sb_known *known;
     struct connection connections[CONNECTIONS_MOST];
     unsigned count; /* of connections that may be used */
+    bool immutable;
 };
 
 struct sb_tree_dir {
@@ -81,12 +82,19 @@ void sb_tree_unref(struct sb_tree *tree)
         free_tree(tree);
 }
 
-static void limit_cache(struct sb_archive *archive)
+/*
+ * Of an archive that does not change, the transaction goes on until the end: each look-up would
+ * otherwise lock the index, and look whether it was written to, which takes a call each.
+ */
+static void prepare(const struct sb_tree *tree, struct sb_archive *archive)
 {
+    struct sb_error ignored;
     char text[64];
 
     snprintf(text, sizeof(text), "PRAGMA cache_size=-%d", CACHE_KIB);
     sqlite3_exec(sb_archive_database(archive), text, NULL, NULL, NULL);
+    if (tree->immutable && sb_archive_begin(archive, &ignored))
+        return; /* then each look-up has its own */
 }
 
 /* What can only be read in sequence has no bytes for a program that reads it in any order. */
@@ -134,6 +142,7 @@ enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container 
     if (!tree)
         return sb_fail_memory(err);
     tree->holders = 1;
+    tree->immutable = lifetime == SB_TREE_IMMUTABLE;
     tree->number = number;
     tree->epoch = epoch % SB_INODE_EPOCHS;
     for (unsigned i = 0; i < CONNECTIONS_MOST; i++)
@@ -149,7 +158,7 @@ enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container 
         free_tree(tree);
         return code;
     }
-    limit_cache(archive);
+    prepare(tree, archive);
     tree->connections[0].archive = archive;
     tree->count = sb_archive_is_adopted(archive) ? 1 : CONNECTIONS_MOST;
     *out = tree;
@@ -190,7 +199,7 @@ static bool is_open(struct sb_tree *tree, struct connection *connection)
     connection->refused =
         sb_archive_open_twin(&connection->archive, tree->connections[0].archive, &ignored) != SB_OK;
     if (!connection->refused)
-        limit_cache(connection->archive);
+        prepare(tree, connection->archive);
     return !connection->refused;
 }
 

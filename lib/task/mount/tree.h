@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#define SB_TREE_IMMUTABLE INT64_MAX
+
 struct sb_content;
 struct sb_mount_container;
 struct sb_tree;
@@ -31,7 +33,8 @@ void sb_node_release(struct sb_node *node);
 
 /*
  * Opens a container (mount.h), which is read to its end unless it has an index. lifetime: how long
- * rows are held to be true, in nanoseconds. The caller is its first holder; the last one frees it.
+ * rows are held to be true, in nanoseconds; SB_TREE_IMMUTABLE: for ever, and an archive is locked
+ * against writers. The caller is its first holder; the last one frees it.
  */
 enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container *container,
                           unsigned number, unsigned epoch, int64_t lifetime,
