@@ -25,13 +25,13 @@ LDFLAGS ?=
 DEFAULT_CFLAGS = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 # libarchive's own come behind it; the codecs are among them.
 LIBS = -l:libsqlite3.a -l:libbson-static-1.0.a -l:libarchive.a -l:libnettle.a -l:libacl.a \
-	-l:liblzma.a -l:liblz4.a -l:libbz2.a -l:libzstd.a -l:libz.a -lm -pthread
+	-l:liblzma.a -l:liblz4.a -l:libbz2.a -l:libzstd.a -l:libz.a -l:libfuse3.a -lm -pthread
 BSON_FLAGS = -DBSON_STATIC
 variant = release
 
 ifdef SHARED
 variant = shared
-LIBS = -lsqlite3 -lbson-1.0 -larchive -llzma -llz4 -lbz2 -lzstd -lz -pthread
+LIBS = -lsqlite3 -lbson-1.0 -larchive -llzma -llz4 -lbz2 -lzstd -lz -lfuse3 -pthread
 BSON_FLAGS =
 endif
 
@@ -113,7 +113,7 @@ static:
 THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,core/context core/pipeline core/throttle store/tree/target archive/mover/mover archive/parity/parity store/archive/sink store/cache/cache_values \
 	store/out/filter task/transfer/transfer) \
 	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats cat-records.bats \
-	convert.bats convert-wrap.bats convert-bags.bats ls-records.bats sync.bats verify-bags.bats))
+	convert.bats convert-wrap.bats convert-bags.bats ls-records.bats sync.bats verify-bags.bats mount.bats))
 
 # What takes longest comes first, so that nothing is left that runs alone at the end.
 LONG_TESTS = $(addprefix tests/bats/,feed-parts.bats faults.bats pairs.bats build.bats readers.bats)

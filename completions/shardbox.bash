@@ -1,7 +1,7 @@
 # bash completion for shardbox, printed by: shardbox --completions=bash
 # shellcheck shell=bash
 
-_shardbox_commands='help pack unpack convert sync diff cat ls find du verify rm mv defrag split merge merge-symlink upgrade protect'
+_shardbox_commands='help pack unpack convert sync diff cat ls find du mount umount verify rm mv defrag split merge merge-symlink upgrade protect'
 
 # What a command takes: its options, its first operand and the others.
 _shardbox_table() {
@@ -42,6 +42,14 @@ _shardbox_table() {
     du)
         options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --array= -c --total -h --human-readable --sort= --json --csv --export= -j --threads= --bwlimit= -x --one-file-system -0 --null --apparent-size -b --bytes -k --kib -m --mib --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=row
+        ;;
+    mount)
+        options='--union --at= -f --foreground --idle= --log= --check= --no-check --readahead= --immutable --allow-other --uid= --gid= --keys= -j --threads= --from= --iconv= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        first=file others=file
+        ;;
+    umount)
+        options='--lazy -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        first=directory others=directory
         ;;
     verify)
         options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair --repair-from= --repair-prefix= -n --dry-run --wait -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
@@ -266,6 +274,21 @@ _shardbox_value() {
     du:--dictionary) wanted='file' ;;
     du:--limits) wanted='words:auto tail separate' ;;
     du:--layout) wanted='words:concatenated interleaved' ;;
+    mount:--at) wanted='directory' ;;
+    mount:--idle) wanted='any' ;;
+    mount:--log) wanted='file' ;;
+    mount:--check) wanted='words:read open' ;;
+    mount:--readahead) wanted='any' ;;
+    mount:--uid) wanted='any' ;;
+    mount:--gid) wanted='any' ;;
+    mount:--keys) wanted='file' ;;
+    mount:--threads | mount:-j) wanted='any' ;;
+    mount:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
+    mount:--iconv) wanted='any' ;;
+    mount:--compression) wanted='words:auto none zstd' ;;
+    mount:--dictionary) wanted='file' ;;
+    mount:--limits) wanted='words:auto tail separate' ;;
+    mount:--layout) wanted='words:concatenated interleaved' ;;
     verify:--subset) wanted='none' ;;
     verify:--part) wanted='none' ;;
     verify:--shards) wanted='none' ;;
@@ -561,4 +584,4 @@ _shardbox() {
     fi
 }
 
-complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-sync shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-mv shardbox-defrag shardbox-split shardbox-merge shardbox-merge-symlink shardbox-upgrade shardbox-protect
+complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-sync shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-mount shardbox-umount shardbox-verify shardbox-rm shardbox-mv shardbox-defrag shardbox-split shardbox-merge shardbox-merge-symlink shardbox-upgrade shardbox-protect

@@ -11,6 +11,8 @@ function __shardbox_commands
         ls 'list a directory of an archive, the records of a bag, or arrays' \
         find 'print paths of an archive that pass tests, one a line' \
         du 'show how much is below each directory of an archive, or in another container' \
+        mount 'show containers as a directory of files that any program reads' \
+        umount 'end a mount' \
         verify 'check an archive: its index, its shards and every byte' \
         rm 'remove files from an archive\'s index' \
         mv 'rename files and directories of an archive' \
@@ -43,6 +45,10 @@ function __shardbox_kinds
             printf '%s\n' archive path
         case du
             printf '%s\n' archive row
+        case mount
+            printf '%s\n' file file
+        case umount
+            printf '%s\n' directory directory
         case verify
             printf '%s\n' archive path
         case rm
@@ -85,6 +91,10 @@ function __shardbox_takes_value
         case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:-T find:--files-from find:--sort find:--printf find:-j find:--threads find:--bwlimit find:--from find:--iconv find:--memlimit find:--compression find:--dictionary find:--limits find:--layout
             return 0
         case du:-d du:--max-depth du:--array du:--sort du:--export du:-j du:--threads du:--bwlimit du:--from du:--iconv du:--memlimit du:--compression du:--dictionary du:--limits du:--layout
+            return 0
+        case mount:--at mount:--idle mount:--log mount:--check mount:--readahead mount:--uid mount:--gid mount:--keys mount:-j mount:--threads mount:--from mount:--iconv mount:--compression mount:--dictionary mount:--limits mount:--layout
+            return 0
+        case
             return 0
         case verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--report verify:--prom verify:--repair-from verify:--repair-prefix verify:-j verify:--threads verify:--bwlimit verify:--max-size verify:--from verify:--iconv verify:--memlimit verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
             return 0
@@ -534,6 +544,41 @@ complete -c shardbox -n '__shardbox_is du' -l help-all -d 'show every option'
 complete -c shardbox -n '__shardbox_is du' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is du' -l no-progress -d 'show no progress'
 
+complete -c shardbox -n '__shardbox_is mount' -l union -d 'several as one tree, the later ones over the earlier'
+complete -c shardbox -n '__shardbox_is mount' -l at -x -a '(__fish_complete_directories (commandline -ct))' -d 'where, instead of the last operand'
+complete -c shardbox -n '__shardbox_is mount' -s f -l foreground -d 'stay in the foreground, with the log on stderr'
+complete -c shardbox -n '__shardbox_is mount' -l idle -x -d 'end after TIME without use (90s, 10m)'
+complete -c shardbox -n '__shardbox_is mount' -l log -r -F -d 'log of damage (default: the log of the system)'
+complete -c shardbox -n '__shardbox_is mount' -l check -x -a 'read open' -d 'open: check the whole file before its first byte is read'
+complete -c shardbox -n '__shardbox_is mount' -l no-check -d 'do not check checksums'
+complete -c shardbox -n '__shardbox_is mount' -l readahead -x -d 'read SIZE at once where small files are read as they are stored'
+complete -c shardbox -n '__shardbox_is mount' -l immutable -d 'nothing changes: the system may keep all that it knows'
+complete -c shardbox -n '__shardbox_is mount' -l allow-other -d 'let other users in, as modes and owners say'
+complete -c shardbox -n '__shardbox_is mount' -l uid -x -d 'show user number N as the owner of all'
+complete -c shardbox -n '__shardbox_is mount' -l gid -x -d 'show group number N as the owner of all'
+complete -c shardbox -n '__shardbox_is mount' -l keys -r -F -d 'names of records, one each'
+complete -c shardbox -n '__shardbox_is mount' -s j -l threads -x -d 'requests that are answered at once (default: 16)'
+complete -c shardbox -n '__shardbox_is mount' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
+complete -c shardbox -n '__shardbox_is mount' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
+complete -c shardbox -n '__shardbox_is mount' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
+complete -c shardbox -n '__shardbox_is mount' -l dictionary -r -F -d 'the zstd dictionary of the records'
+complete -c shardbox -n '__shardbox_is mount' -l limits -x -a 'auto tail separate' -d 'where the limits are (default: seen)'
+complete -c shardbox -n '__shardbox_is mount' -l layout -x -a 'concatenated interleaved' -d 'how records lie in several shards'
+complete -c shardbox -n '__shardbox_is mount' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is mount' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is mount' -s h -l help -d 'show this help; --help-all shows every option'
+complete -c shardbox -n '__shardbox_is mount' -l help-all -d 'show every option'
+complete -c shardbox -n '__shardbox_is mount' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is mount' -l no-progress -d 'show no progress'
+
+complete -c shardbox -n '__shardbox_is umount' -l lazy -d 'also what is in use, or has lost its server'
+complete -c shardbox -n '__shardbox_is umount' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is umount' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is umount' -s h -l help -d 'show this help; --help-all shows every option'
+complete -c shardbox -n '__shardbox_is umount' -l help-all -d 'show every option'
+complete -c shardbox -n '__shardbox_is umount' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is umount' -l no-progress -d 'show no progress'
+
 complete -c shardbox -n '__shardbox_is verify' -s Q -l quick -d 'the index and the shards\' sizes, no file\'s bytes'
 complete -c shardbox -n '__shardbox_is verify' -l strict -d 'a file without a checksum is a defect'
 complete -c shardbox -n '__shardbox_is verify' -l present -d 'shards that have arrived; list the others'
@@ -756,6 +801,8 @@ complete -c shardbox-cat -w 'shardbox cat'
 complete -c shardbox-ls -w 'shardbox ls'
 complete -c shardbox-find -w 'shardbox find'
 complete -c shardbox-du -w 'shardbox du'
+complete -c shardbox-mount -w 'shardbox mount'
+complete -c shardbox-umount -w 'shardbox umount'
 complete -c shardbox-verify -w 'shardbox verify'
 complete -c shardbox-rm -w 'shardbox rm'
 complete -c shardbox-mv -w 'shardbox mv'

@@ -11,6 +11,8 @@ extern const struct command cat_command;
 extern const struct command ls_command;
 extern const struct command find_command;
 extern const struct command du_command;
+extern const struct command mount_command;
+extern const struct command umount_command;
 extern const struct command verify_command;
 extern const struct command rm_command;
 extern const struct command mv_command;
@@ -32,6 +34,8 @@ const struct command *const commands[] = {
     &ls_command,
     &find_command,
     &du_command,
+    &mount_command,
+    &umount_command,
     &verify_command,
     &rm_command,
     &mv_command,

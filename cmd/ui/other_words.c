@@ -57,6 +57,8 @@ static const struct other_word table[] = {
     {"remove delete del d unlink --delete", "rm ARCHIVE PATH..."},
     {"rmdir", "rm -d ARCHIVE PATH..."},
     {"rename move ren", "mv ARCHIVE PATH..."},
+    {"squashfuse squashfuse_ll ratarmount fuse archivemount", "mount INPUT... OUTPUT"},
+    {"unmount fusermount fusermount3", "umount ARCHIVE"},
     {"check test fsck validate scrub", "verify ARCHIVE [PATH...]"},
     {"par2 par2create parity", "protect PATH..."},
     {"repair", "verify --repair-from=COPY ARCHIVE"},

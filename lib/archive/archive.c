@@ -469,30 +469,96 @@ bool sb_archive_has_moved(const struct sb_archive *archive, uint32_t generation)
            (stat(archive->index_path, &now) != 0 || !sb_is_same_file(&now, &archive->opened));
 }
 
-static enum sb_code look_up_row(struct sb_archive *archive, bool dir, const char *path, size_t size,
-                                struct sb_entry *entry, struct sb_error *err)
+/* The row that the statement, with its parameter bound, yields; keeps its path. */
+static enum sb_code take_row(struct sb_archive *archive, sqlite3_stmt *statement, bool dir,
+                             struct sb_entry *entry, struct sb_error *err)
+{
+    int rc = sqlite3_step(statement);
+    enum sb_code code = rc == SQLITE_DONE ? SB_NOENT : SB_OK;
+
+    if (rc == SQLITE_ROW) {
+        sb_row_entry(statement, dir, entry);
+        code = sb_buf_set(&archive->found, entry->path, entry->path_size)
+                   ? sb_fail_memory(err)
+                   : sb_archive_notice(archive, err);
+        entry->generation = archive->generation;
+        entry->path = archive->found.data;
+    } else if (rc != SQLITE_DONE) {
+        code = sb_database_fail(archive->db, err);
+    }
+    sqlite3_reset(statement);
+    return code;
+}
+
+static enum sb_code look_up_name(struct sb_archive *archive, bool dir, const char *path,
+                                 size_t size, struct sb_entry *entry, struct sb_error *err)
 {
     sqlite3_stmt *statement;
     enum sb_code code;
-    int rc;
 
     code = sb_archive_statement(archive, dir ? SB_DIR_ONE : SB_FILE_ONE, &statement, err);
     if (code)
         return code;
-    rc = sqlite3_bind_text(statement, 1, path, (int)size, SQLITE_STATIC);
-    if (!rc)
-        rc = sqlite3_step(statement);
-    if (rc == SQLITE_ROW) {
-        sb_row_entry(statement, dir, entry);
-        code = sb_buf_set(&archive->found, path, size) ? sb_fail_memory(err)
-                                                       : sb_archive_notice(archive, err);
-        entry->generation = archive->generation;
+    if (sqlite3_bind_text(statement, 1, path, (int)size, SQLITE_STATIC))
+        return sb_database_fail(archive->db, err);
+    return take_row(archive, statement, dir, entry, err);
+}
+
+static enum sb_code look_up_row(struct sb_archive *archive, bool dir, int64_t row,
+                                struct sb_entry *entry, struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+
+    *entry = (struct sb_entry){0};
+    err->code = SB_NOENT;
+    err->text[0] = '\0';
+    code = sb_archive_statement(archive, dir ? SB_DIR_ROW : SB_FILE_ROW, &statement, err);
+    if (code)
+        return code;
+    sqlite3_bind_int64(statement, 1, row);
+    return take_row(archive, statement, dir, entry, err);
+}
+
+static enum sb_code first_of_range(struct sb_archive *archive, bool dir, const struct sb_buf *low,
+                                   const struct sb_buf *high, struct sb_entry *entry,
+                                   struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+
+    code = sb_archive_statement(archive, dir ? SB_DIR_NAMES : SB_FILE_NAMES, &statement, err);
+    if (code)
+        return code;
+    if (sb_bind_range(statement, low, high))
+        code = sb_database_fail(archive->db, err);
+    else if (!sb_database_row(statement, &code, err) && !code)
+        code = SB_NOENT;
+    if (!code) {
+        sb_row_name(statement, dir, entry);
+        if (sb_buf_set(&archive->found, entry->path, entry->path_size))
+            code = sb_fail_memory(err);
         entry->path = archive->found.data;
-        entry->path_size = size;
-    } else {
-        code = rc == SQLITE_DONE ? SB_NOENT : sb_database_fail(archive->db, err);
     }
     sqlite3_reset(statement);
+    return code;
+}
+
+static enum sb_code first_below(struct sb_archive *archive, const char *dir, size_t size,
+                                struct sb_entry *entry, struct sb_error *err)
+{
+    struct sb_buf low = {0}, high = {0};
+    enum sb_code code = SB_OK;
+
+    if (sb_buf_set(&low, dir, size) || sb_buf_set(&high, dir, size) ||
+        (size > 0 && (sb_buf_add_char(&low, '/') || sb_buf_add_char(&high, '/' + 1))))
+        code = sb_fail_memory(err);
+    if (!code)
+        code = first_of_range(archive, false, &low, &high, entry, err);
+    if (code == SB_NOENT)
+        code = first_of_range(archive, true, &low, &high, entry, err);
+    sb_buf_release(&low);
+    sb_buf_release(&high);
     return code;
 }
 
@@ -500,22 +566,11 @@ static enum sb_code look_up_row(struct sb_archive *archive, bool dir, const char
 static enum sb_code look_up_implied(struct sb_archive *archive, const char *path, size_t size,
                                     struct sb_entry *entry, struct sb_error *err)
 {
-    struct sb_buf low = {0}, high = {0};
-    bool there = size == 0;
-    enum sb_code code = SB_OK;
+    enum sb_code code = size == 0 ? SB_OK : first_below(archive, path, size, entry, err);
 
-    if (sb_buf_set(&archive->found, path, size) || sb_buf_set(&low, path, size) ||
-        sb_buf_add_char(&low, '/') || sb_buf_set(&high, path, size) || sb_buf_add_char(&high, '0'))
+    if (!code && sb_buf_set(&archive->found, path, size))
         code = sb_fail_memory(err);
-    if (!code && !there)
-        code = sb_range_has_rows(archive, SB_FILE_NAMES, &low, &high, &there, err);
-    if (!code && !there)
-        code = sb_range_has_rows(archive, SB_DIR_NAMES, &low, &high, &there, err);
     *entry = (struct sb_entry){.type = SB_DIR, .path = archive->found.data, .path_size = size};
-    sb_buf_release(&low);
-    sb_buf_release(&high);
-    if (!code && !there)
-        return SB_NOENT;
     return code;
 }
 
@@ -528,22 +583,49 @@ static enum sb_code look_up(struct sb_archive *archive, const char *path, size_t
     err->code = SB_NOENT;
     err->text[0] = '\0';
     if (size > 0)
-        code = look_up_row(archive, false, path, size, entry, err);
+        code = look_up_name(archive, false, path, size, entry, err);
     if (code == SB_NOENT)
-        code = look_up_row(archive, true, path, size, entry, err);
+        code = look_up_name(archive, true, path, size, entry, err);
     if (code == SB_NOENT)
         code = look_up_implied(archive, path, size, entry, err);
     return code;
 }
 
+/* Must a look-up be in a transaction? */
+static bool needs_begin(const struct sb_archive *archive)
+{
+    return archive->kept || (archive->unlocked && archive->transactions == 0);
+}
+
 enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, size_t size,
                                struct sb_entry *entry, struct sb_error *err)
 {
-    if (!archive->kept && (!archive->unlocked || archive->transactions > 0))
+    if (!needs_begin(archive))
         return look_up(archive, path, size, entry, err);
     if (sb_archive_begin(archive, err))
         return err->code;
     return sb_archive_end(archive, look_up(archive, path, size, entry, err), err);
+}
+
+enum sb_code sb_archive_lookup_row(struct sb_archive *archive, bool is_dir, int64_t row,
+                                   struct sb_entry *entry, struct sb_error *err)
+{
+    if (!needs_begin(archive))
+        return look_up_row(archive, is_dir, row, entry, err);
+    if (sb_archive_begin(archive, err))
+        return err->code;
+    return sb_archive_end(archive, look_up_row(archive, is_dir, row, entry, err), err);
+}
+
+enum sb_code sb_archive_first_below(struct sb_archive *archive, const char *dir, size_t size,
+                                    struct sb_entry *entry, struct sb_error *err)
+{
+    *entry = (struct sb_entry){0};
+    if (!needs_begin(archive))
+        return first_below(archive, dir, size, entry, err);
+    if (sb_archive_begin(archive, err))
+        return err->code;
+    return sb_archive_end(archive, first_below(archive, dir, size, entry, err), err);
 }
 
 enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out, struct sb_error *err)

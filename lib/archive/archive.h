@@ -56,6 +56,13 @@ enum sb_code sb_archive_open_found(struct sb_archive **out, const char *path,
 
 void sb_archive_free(struct sb_archive *archive);
 
+/*
+ * A second connection to the same index, for another thread; it is freed before the archive, which
+ * may not be adopted. SB_CHANGED when another index was renamed over it.
+ */
+enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archive *archive,
+                                  struct sb_error *err) SB_CHECKED;
+
 /* Releases the memory of its page cache; rows can still be read. */
 void sb_archive_shrink(struct sb_archive *archive);
 
@@ -129,6 +136,20 @@ bool sb_archive_has_moved(const struct sb_archive *archive, uint32_t generation)
  */
 enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, size_t size,
                                struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Looks up a row by its number, in the table of files or of directories, as sb_archive_lookup does
+ * a name. SB_NOENT without text if there is none.
+ */
+enum sb_code sb_archive_lookup_row(struct sb_archive *archive, bool is_dir, int64_t row,
+                                   struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
+
+/*
+ * The first row below a directory that has none itself: of a file, or else of a directory. Only its
+ * path and row are set, and its type, SB_FILE or SB_DIR. SB_NOENT without text: nothing is below.
+ */
+enum sb_code sb_archive_first_below(struct sb_archive *archive, const char *dir, size_t size,
+                                    struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
 
 /*
  * Look-ups between these calls share one read transaction (and its lock): for a batch of look-ups

@@ -282,6 +282,19 @@ static enum sb_code read_part(struct sb_content *content, struct sb_entry *entry
     }
 }
 
+enum sb_code sb_content_read_part(struct sb_content *content, struct sb_entry *entry, int64_t at,
+                                  void *data, size_t size, struct sb_error *err)
+{
+    struct part part = {.at = at, .data = data};
+    const int64_t end = at + (int64_t)size;
+
+    for (; part.at < end; part.at += part.size, part.data += part.size) {
+        if (read_part(content, entry, false, false, end - part.at, &part, err))
+            return err->code;
+    }
+    return SB_OK;
+}
+
 /* The final result for a wrong checksum: if the change counter has not moved, the row decides. */
 static enum sb_code fail_sum(struct sb_content *content, struct sb_entry *entry, uint32_t crc,
                              uint32_t expected, struct sb_error *err)

@@ -53,6 +53,13 @@ enum sb_code sb_content_read(struct sb_content *content, struct sb_entry *entry,
                              size_t capacity, bool check, struct sb_error *err) SB_CHECKED;
 
 /*
+ * Reads `size` bytes after the first `at`, within entry->size; without a check. SB_CHANGED if the
+ * file was replaced meanwhile; other errors as sb_content_read.
+ */
+enum sb_code sb_content_read_part(struct sb_content *content, struct sb_entry *entry, int64_t at,
+                                  void *data, size_t size, struct sb_error *err) SB_CHECKED;
+
+/*
  * Passes bytes to `each`, in blocks of at most 1 MiB: `size` of them after the first `skip`, within
  * entry->size. With `check` and a checksum, all bytes of the file are checked: SB_DAMAGED if it is
  * wrong, after all were passed. SB_CHANGED if the file was replaced meanwhile. A code from `each`

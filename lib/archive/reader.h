@@ -21,6 +21,8 @@ enum sb_statement {
     SB_COMMIT,
     SB_FILE_ONE,   /* ?1 path */
     SB_DIR_ONE,    /* ?1 path */
+    SB_FILE_ROW,   /* ?1 row number */
+    SB_DIR_ROW,    /* ?1 row number */
     SB_FILE_RANGE, /* ?1 <= path < ?2, in order; as the next three */
     SB_DIR_RANGE,
     SB_FILE_NAMES, /* only paths */
@@ -65,13 +67,6 @@ struct sb_archive {
 
 enum sb_code sb_archive_statement(struct sb_archive *archive, enum sb_statement which,
                                   sqlite3_stmt **out, struct sb_error *err) SB_CHECKED;
-
-/*
- * A second connection to the same index, for another thread; it ends before the archive.
- * SB_CHANGED when another index was renamed over it.
- */
-enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archive *archive,
-                                  struct sb_error *err) SB_CHECKED;
 
 /*
  * Called in a read transaction after a first read: sets archive->generation to that of the rows

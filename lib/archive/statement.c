@@ -37,6 +37,10 @@ static char *path_statement_text(const struct sb_archive *archive, enum sb_state
     case SB_DIR_ONE:
         return sqlite3_mprintf("SELECT %s, rowid FROM main.%s INDEXED BY \"%w\" WHERE path = ?1",
                                columns, table, index);
+    case SB_FILE_ROW:
+    case SB_DIR_ROW:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.%s NOT INDEXED WHERE rowid = ?1",
+                               columns, table);
     case SB_FILE_RANGE:
     case SB_DIR_RANGE:
         return sqlite3_mprintf("SELECT %s, rowid FROM main.%s INDEXED BY \"%w\""
@@ -110,12 +114,14 @@ static char *statement_text(const struct sb_archive *archive, enum sb_statement 
 {
     switch (which) {
     case SB_FILE_ONE:
+    case SB_FILE_ROW:
     case SB_FILE_RANGE:
     case SB_FILE_NAMES:
     case SB_FILE_ENDS:
     case SB_FILE_ODD:
         return path_statement_text(archive, which, false);
     case SB_DIR_ONE:
+    case SB_DIR_ROW:
     case SB_DIR_RANGE:
     case SB_DIR_NAMES:
     case SB_DIR_ENDS:

@@ -16,6 +16,8 @@ all_options() {
 # what it is about has: NAME, the commands that have it in another way, and why.
 differ() {
     cat <<'END'
+at mount        a directory; elsewhere a place in a shard
+check mount     when it is checked; protect only checks then
 checksum sync   -c is rsync's own
 count convert,split records of each part; elsewhere it is only counted
 directory ls    -d is ls's own
@@ -34,6 +36,7 @@ letters_differ() {
     cat <<'END'
 L ls            -L is tree's
 c sync          -c is rsync's own
+f mount         -f is that of every server of FUSE, and Apptainer adds it
 T mv            -T is mv's own
 d ls,rm,du      -d is ls's, rm's and du's own
 h ls,du,defrag  human sizes; help is --help

@@ -142,15 +142,23 @@ check_split() {
     rm part-{a,b}.barecat*
 }
 
+check_mount() {
+    mkdir mounted
+    timeout 20 "$SHARDBOX" mount --at=mounted "$1" -- diff -r "$(holds "$1")" mounted
+    rmdir mounted
+}
+
 # What is said in place of an answer, by the number of the reason.
 refusals=('' "and 'shardbox pack' makes an archive of it"
-    "'shardbox convert' makes an archive of it, which can be split")
+    "'shardbox convert' makes an archive of it, which can be split"
+    'makes an archive of it, which can be mounted')
 
 check_refused() {
     mkdir none
     case $1 in
     split) run_fail 2 on_a_pipe sb split --ratio=a=0.5,b=0.5 --output='part-{}.barecat' "$2" ;;
     unpack) run_fail 2 on_a_pipe sb unpack -C none "$2" ;;
+    mount) run_fail 2 on_a_pipe sb mount "$2" none ;;
     *) run_fail 2 on_a_pipe sb "$1" "$2" ;;
     esac
     output_is ''
@@ -193,3 +201,7 @@ cells() {
 @test "convert: every cell" { cells convert; }
 @test "unpack: every cell" { cells unpack; }
 @test "split: every cell" { cells split; }
+@test "mount: every cell" {
+    { : <>/dev/fuse; } 2>/dev/null || skip '/dev/fuse cannot be opened'
+    cells mount
+}

@@ -111,6 +111,10 @@ nosuch|pack -T nosuch out.barecat
 --from|ls --from=rar a.barecat
 --max-time|verify --max-time=soon a.barecat
 b.barecat|defrag a.barecat b.barecat
+nosuch.barecat|mount nosuch.barecat dir
+dir|mount dir below
+dir|umount dir
+nosuch|umount nosuch
 nosuch|sync nosuch a.barecat
 new.tar|sync dir new.tar
 a.barecat|sync a.barecat a.barecat

@@ -176,6 +176,8 @@ unzip -l a.zip|ls -lR a.zip
 rmdir a.barecat d|rm -d a.barecat d
 tail a.barecat x|cat a.barecat x
 md5sum a.barecat x|cat a.barecat x | md5sum
+squashfuse a.barecat dir|mount a.barecat dir
+fusermount -u dir|umount dir
 version|--version
 -V|--version
 EOF

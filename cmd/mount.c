@@ -1,0 +1,358 @@
+/*
+ * shardbox mount: containers as a directory that any program reads.
+ */
+#include "core/context.h"
+#include "core/io.h"
+#include "mount/background.h"
+#include "mount/child.h"
+#include "mount/logging.h"
+#include "mount/settings.h"
+#include "open/bag_opening.h"
+#include "store/bag/record_names.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/shared_options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define THREADS 16 /* a request on a network file system mostly waits */
+
+static const char *const synopsis[] = {
+    "CONTAINER... DIR",
+    "CONTAINER... [--at=DIR] -- COMMAND...",
+    NULL,
+};
+
+static const char *const check_words[] = {"read", "open", NULL};
+
+static bool parse_idle(void *context, const char *value)
+{
+    return parse_time("idle", value, false, &((struct mount_settings *)context)->idle);
+}
+
+static const struct option options[] = {
+    OPTION_GROUP("What is mounted"),
+    OPTION_FLAG(0, "union", struct mount_settings, united,
+                "several as one tree, the later ones over the earlier"),
+    OPTION_TEXT(0, "at", struct mount_settings, at, "DIR", "where, instead of the last operand",
+                OPERAND_DIRECTORY),
+    OPTION_FLAG('f', "foreground", struct mount_settings, foreground,
+                "stay in the foreground, with the log on stderr"),
+    OPTION_CALL(0, "idle", "TIME", parse_idle, "end after TIME without use (90s, 10m)",
+                OPERAND_ANY),
+    OPTION_TEXT(0, "log", struct mount_settings, log, "FILE",
+                "log of damage (default: the log of the system)", OPERAND_FILE),
+    OPTION_GROUP("Files"),
+    OPTION_CHOICE(0, "check", struct mount_settings, check, "WHEN", check_words,
+                  "open: check the whole file before its first byte is read"),
+    OPTION_NO_CHECK(struct mount_settings),
+    OPTION_SIZE(0, "readahead", struct mount_settings, readahead, "SIZE",
+                "read SIZE at once where small files are read as they are stored"),
+    OPTION_FLAG(0, "immutable", struct mount_settings, immutable,
+                "nothing changes: the system may keep all that it knows"),
+    OPTION_MORE("Files"),
+    OPTION_FLAG(0, "allow-other", struct mount_settings, allow_other,
+                "let other users in, as modes and owners say"),
+    OPTION_INTEGER(0, "uid", struct mount_settings, uid, "N", 0, SB_ID_MOST,
+                   "show user number N as the owner of all"),
+    OPTION_INTEGER(0, "gid", struct mount_settings, gid, "N", 0, SB_ID_MOST,
+                   "show group number N as the owner of all"),
+    OPTION_TEXT(0, "keys", struct mount_settings, keys, "BAG", "names of records, one each",
+                OPERAND_FILE),
+    OPTION_MORE("Input"),
+    {.kind = OPTION_KIND_INTEGER,
+     .letter = 'j',
+     .name = "threads",
+     .field = offsetof(struct mount_settings, threads),
+     .value = "N",
+     .low = 1,
+     .high = 256,
+     .counts_cores = true,
+     .help = "requests that are answered at once (default: 16)"},
+    OPTION_FROM,
+    OPTION_ICONV,
+    OPTIONS_BAG(struct mount_settings, opening.bag),
+    OPTION_END,
+};
+
+/* Operands before "--"; those after it are the command. */
+static int take_words(void *context, char *const *words)
+{
+    struct mount_settings *settings = context;
+    struct sb_error err;
+
+    if (words[0][0] == '-' && words[0][1])
+        return 0;
+    if (sb_grow(&settings->words, &settings->word_capacity, settings->word_count + 1,
+                sizeof(*settings->words), &err))
+        return message_failure(&err), -1;
+    settings->words[settings->word_count++] = words[0];
+    return 1;
+}
+
+static const char *no_words(size_t i)
+{
+    (void)i;
+    return NULL;
+}
+
+static void end(void *context)
+{
+    free(((struct mount_settings *)context)->words);
+    logging_close();
+}
+
+/* One run of the command. */
+struct job {
+    const struct mount_settings *settings;
+    char **paths;
+    size_t count;
+    char **command; /* NULL: none */
+    const char *dir;
+    char *made;     /* a directory to be removed at the end */
+    char *absolute; /* of dir */
+    struct sb_mount_container *containers;
+    char **names;
+    struct sb_record_names *record_names;
+    sigset_t mask; /* of signals, before they were blocked */
+};
+
+static int check_usage(const struct mount_settings *settings, const struct job *job)
+{
+    if (job->count == 0)
+        return message_usage("no CONTAINER given");
+    if (!job->dir && !job->command)
+        return message_usage("no DIR given, where %s is to be mounted", job->paths[0]);
+    if (settings->no_check && settings->check)
+        return message_usage("--check and --no-check cannot be given together");
+    if (settings->no_check && settings->readahead)
+        return message_usage("--readahead needs checksums: it excludes --no-check");
+    if (settings->readahead > SB_MOUNT_READAHEAD_MOST)
+        return message_usage("--readahead: 256M is the most");
+    if (settings->united && job->count < 2)
+        return message_usage("--union is for several containers");
+    if (job->command && settings->idle)
+        return message_usage("--idle and a COMMAND, which ends it, cannot be given together");
+    if (settings->keys && job->count > 1)
+        return message_usage("--keys are those of one bag");
+    for (size_t i = 0; i < job->count; i++) {
+        if (strcmp(job->paths[i], "-") == 0)
+            return message_usage("standard input can only be read from end to end; 'shardbox "
+                                 "convert - ARCHIVE' makes an archive of it, which can be "
+                                 "mounted");
+    }
+    return STATUS_CLEAN;
+}
+
+/* Which operands are what. */
+static void take_operands(const struct mount_settings *settings, char **operands, int count,
+                          struct job *job)
+{
+    const bool dashed = settings->word_count > 0;
+
+    job->settings = settings;
+    job->paths = dashed ? settings->words : operands;
+    job->count = dashed ? settings->word_count : (size_t)count;
+    job->command = dashed && count > 0 ? operands : NULL;
+    job->dir = settings->at;
+    if (!job->dir && !job->command && job->count > 1)
+        job->dir = job->paths[--job->count];
+}
+
+/* The last component, whatever slashes follow it. */
+static char *name_of(const char *path)
+{
+    size_t size = strlen(path);
+    const char *slash;
+
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    slash = memrchr(path, '/', size > 1 ? size - 1 : size);
+    return slash && slash + 1 < path + size ? strndup(slash + 1, (size_t)(path + size - slash - 1))
+                                            : strndup(path, size);
+}
+
+static enum sb_code fill_containers(struct job *job, struct sb_error *err)
+{
+    const struct opening *opening = &job->settings->opening;
+    const struct bag_words *words = &opening->bag;
+
+    job->containers = calloc(job->count, sizeof(*job->containers));
+    job->names = calloc(job->count, sizeof(*job->names));
+    if (!job->containers || !job->names)
+        return sb_fail_memory(err);
+    if (job->settings->keys && sb_record_names_by_keys(&job->record_names, job->settings->keys,
+                                                       NULL, &message_notify, err))
+        return err->code;
+    for (size_t i = 0; i < job->count; i++) {
+        job->names[i] = name_of(job->paths[i]);
+        if (!job->names[i])
+            return sb_fail_memory(err);
+        job->containers[i] = (struct sb_mount_container){
+            .path = job->paths[i], .name = job->names[i], .names = job->record_names};
+        job->containers[i].opening = (struct sb_store_options){
+            .from = opening->from,
+            .bag = {.compression = (enum sb_compression)words->compression,
+                    .limits = (enum sb_limits_placement)words->limits,
+                    .layout = (enum sb_bag_layout)words->layout,
+                    .dictionary = words->dictionary},
+        };
+    }
+    return SB_OK;
+}
+
+static enum sb_code open_mount(struct job *job, struct sb_mount **mount, struct sb_error *err)
+{
+    const struct mount_settings *settings = job->settings;
+    struct sb_mount_options wanted = {
+        .count = job->count,
+        .united = settings->united,
+        .check = settings->no_check ? SB_MOUNT_CHECK_NONE : (enum sb_mount_check)settings->check,
+        .readahead = settings->readahead,
+        .immutable = settings->immutable,
+        .allow_other = settings->allow_other,
+        .uid = settings->uid,
+        .gid = settings->gid,
+        .threads = (unsigned)settings->threads,
+        .idle = settings->idle,
+        .notify = &logging_notify,
+    };
+    enum sb_code code = fill_containers(job, err);
+
+    wanted.containers = job->containers;
+    return code ? code : sb_mount_open(mount, &wanted, err);
+}
+
+/* The directory, absolute: the mount outlives the current one. A dead mount has no path that can be
+ * resolved. */
+static enum sb_code find_dir(struct job *job, struct sb_error *err)
+{
+    if (!job->dir) {
+        if (child_make_directory(&job->made, err))
+            return err->code;
+        job->dir = job->made;
+    }
+    if (strncmp(job->dir, "/dev/fd/", 8) == 0) { /* a device */
+        job->absolute = strdup(job->dir);
+        return job->absolute ? SB_OK : sb_fail_memory(err);
+    }
+    job->absolute = realpath(job->dir, NULL);
+    if (job->absolute)
+        sb_context_resolves(job->dir, job->absolute);
+    else /* not there, or a mount whose server is gone */
+        job->absolute = sb_resolve_directory_of(job->dir, err);
+    return job->absolute ? SB_OK : err->code;
+}
+
+static void block_signals(sigset_t *before)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &signals, before);
+}
+
+static enum sb_code serve(struct job *job, struct background *background, int *status,
+                          struct sb_error *err)
+{
+    struct sb_mount *mount = NULL;
+    pid_t child = 0;
+    int ended = 0;
+    enum sb_code code = open_mount(job, &mount, err);
+
+    if (!code)
+        code = find_dir(job, err);
+    if (!code)
+        code = sb_mount_attach(mount, job->absolute, err);
+    /* Until now a signal cancels; from here on it ends the mount, or is the command's. */
+    block_signals(&job->mask);
+    if (!code && job->command)
+        code = child_start(&child, job->command, job->absolute, &job->mask, err);
+    if (!code && background) {
+        logging_leave_terminal();
+        background_ready(background);
+    }
+    if (!code)
+        code = sb_mount_serve(mount, child, &ended, err);
+    if (!code && job->command)
+        *status = child_exit_status(ended);
+    sb_mount_free(mount);
+    if (job->made)
+        rmdir(job->made);
+    return code;
+}
+
+static void release(struct job *job)
+{
+    for (size_t i = 0; job->names && i < job->count; i++)
+        free(job->names[i]);
+    sb_record_names_free(job->record_names);
+    free(job->names);
+    free(job->containers);
+    free(job->absolute);
+    free(job->made);
+}
+
+/* That a signal came is printed by the program that waits for this one. */
+static int fail(bool in_background, const struct sb_error *err)
+{
+    if (in_background && err->code == SB_INTERRUPT)
+        background_leave_terminal();
+    return message_failure(err);
+}
+
+static int run(void *context, char **operands, int count)
+{
+    const struct mount_settings *settings = context;
+    struct job job = {0};
+    struct background background;
+    bool parent = false, in_background;
+    struct sb_error err;
+    int status;
+
+    take_operands(settings, operands, count, &job);
+    status = check_usage(settings, &job);
+    if (status)
+        return status;
+    in_background = !settings->foreground && !job.command;
+    if (in_background && background_begin(&background, &parent, &status, &err))
+        return message_failure(&err);
+    if (parent)
+        return status;
+    if (logging_open(settings->log, &err) ||
+        serve(&job, in_background ? &background : NULL, &status, &err))
+        status = fail(in_background, &err);
+    release(&job);
+    message_raise(status);
+    return message_status();
+}
+
+const struct command mount_command = {
+    .name = "mount",
+    .summary = "show containers as a directory of files that any program reads",
+    .synopsis = synopsis,
+    .examples = {"shardbox mount train.barecat /mnt/train",
+                 "shardbox mount train.barecat -- sh -c 'python train.py \"$SHARDBOX_MOUNT\"'"},
+    .options = options,
+    .exit_status = "0 mounted, 1 damaged, 2 error; with COMMAND, its own",
+    .notes = "Read-only. SIGTERM and 'shardbox umount DIR' end it.",
+    .operands = OPERAND_FILE,
+    .settings_size = sizeof(struct mount_settings),
+    .defaults = &(const struct mount_settings){.uid = SB_MOUNT_OWNER_STORED,
+                                               .gid = SB_MOUNT_OWNER_STORED,
+                                               .threads = THREADS},
+    .take_words = take_words,
+    .word = no_words,
+    .end = end,
+    .run = run,
+};

@@ -1,0 +1,204 @@
+#include "task/mount/device.h"
+
+#include "core/number.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DEVICE "/dev/fuse"
+#define HELPER "fusermount3"
+
+int sb_device_given(const char *dir)
+{
+    static const char prefix[] = "/dev/fd/";
+    int64_t fd;
+
+    if (strncmp(dir, prefix, strlen(prefix)) != 0 ||
+        !sb_parse_integer(dir + strlen(prefix), 0, INT_MAX, &fd))
+        return -1;
+    return (int)fd;
+}
+
+/*
+ * Runs the helper, which gets one end of a pair of sockets as _FUSE_COMMFD, unless that is -1.
+ * False where there is none; *status is its own.
+ */
+static bool run_helper(char *const *words, int socket, int *status)
+{
+    char variable[32];
+    char **environment;
+    posix_spawn_file_actions_t actions;
+    size_t count = 0;
+    pid_t child;
+    int failure;
+
+    while (environ[count])
+        count++;
+    environment = calloc(count + 2, sizeof(*environment));
+    if (!environment)
+        return false;
+    memcpy(environment, environ, count * sizeof(*environment));
+    snprintf(variable, sizeof(variable), "_FUSE_COMMFD=%d", socket);
+    if (socket >= 0)
+        environment[count] = variable;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    failure = posix_spawnp(&child, words[0], &actions, NULL, words, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    free(environment);
+    if (failure)
+        return false;
+    while (waitpid(child, status, 0) < 0) {
+        if (errno != EINTR)
+            return false;
+    }
+    return true;
+}
+
+/* The descriptor that the helper has sent; -1: none. */
+static int receive(int socket)
+{
+    char byte, control[CMSG_SPACE(sizeof(int))];
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof(control)};
+    struct cmsghdr *header;
+    int fd = -1;
+
+    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0)
+        return -1;
+    header = CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_type == SCM_RIGHTS)
+        memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+    return fd;
+}
+
+static bool mount_by_helper(int *fd, const char *dir, bool allow_other)
+{
+    char *words[] = {(char *)HELPER,
+                     (char *)"-o",
+                     (char *)(allow_other ? "ro,nosuid,nodev,subtype=shardbox,fsname=shardbox,"
+                                            "allow_other,default_permissions"
+                                          : "ro,nosuid,nodev,subtype=shardbox,fsname=shardbox"),
+                     (char *)"--",
+                     (char *)dir,
+                     NULL};
+    int sockets[2], status;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0)
+        return false;
+    fcntl(sockets[0], F_SETFD, FD_CLOEXEC);
+    *fd = -1;
+    if (run_helper(words, sockets[1], &status) && status == 0)
+        *fd = receive(sockets[0]);
+    close(sockets[0]);
+    close(sockets[1]);
+    return *fd >= 0;
+}
+
+/* errno says why not. */
+static bool mount_directly(int *fd, const char *dir, bool allow_other)
+{
+    char options[160];
+    int failure;
+
+    *fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+    if (*fd < 0)
+        return false;
+    snprintf(options, sizeof(options), "fd=%d,rootmode=%o,user_id=%u,group_id=%u%s", *fd, S_IFDIR,
+             getuid(), getgid(), allow_other ? ",allow_other,default_permissions" : "");
+    if (mount("shardbox", dir, "fuse.shardbox", MS_NOSUID | MS_NODEV | MS_RDONLY, options) == 0)
+        return true;
+    failure = errno;
+    close(*fd);
+    *fd = -1;
+    errno = failure;
+    return false;
+}
+
+static enum sb_code fail_mount(const char *dir, bool allow_other, int failure, struct sb_error *err)
+{
+    if (access(DEVICE, F_OK) != 0)
+        return sb_fail(err, SB_INVALID,
+                       "%s: cannot be mounted: there is no " DEVICE " here; an administrator can "
+                       "load the kernel's module fuse, or give that device to a container",
+                       dir);
+    if (failure != EPERM && failure != EACCES)
+        return sb_fail_errno(err, failure, "%s: cannot be mounted", dir);
+    return sb_fail(err, SB_INVALID,
+                   "%s: cannot be mounted by this user; an administrator can install " HELPER
+                   " (package fuse3)%s, or run it in a user namespace, by 'unshare -rm'",
+                   dir, allow_other ? ", with user_allow_other in /etc/fuse.conf" : "");
+}
+
+static bool unmount(const char *dir, bool lazy)
+{
+    char *words[] = {(char *)HELPER, (char *)(lazy ? "-uz" : "-u"),
+                     (char *)"-q",   (char *)"--",
+                     (char *)dir,    NULL};
+    int status, failure;
+
+    if (umount2(dir, UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0)) == 0)
+        return true;
+    failure = errno;
+    if (failure == EPERM && run_helper(words, -1, &status) && status == 0)
+        return true;
+    errno = failure;
+    return false;
+}
+
+/* Unmounts what a server that is gone has left. */
+static enum sb_code clear(const char *dir, struct sb_error *err)
+{
+    struct stat st;
+
+    for (int tries = 0; stat(dir, &st) != 0; tries++) {
+        if (errno != ENOTCONN || tries == 8 || !unmount(dir, true))
+            return sb_fail_errno(err, errno, "%s", dir);
+    }
+    if (S_ISDIR(st.st_mode))
+        return SB_OK;
+    return sb_fail_errno(err, ENOTDIR, "%s", dir);
+}
+
+enum sb_code sb_device_mount(int *fd, const char *dir, bool allow_other, struct sb_error *err)
+{
+    int failure;
+
+    *fd = -1;
+    if (clear(dir, err))
+        return err->code;
+    if (mount_directly(fd, dir, allow_other))
+        return SB_OK;
+    failure = errno;
+    if ((failure == EPERM || failure == EACCES) && mount_by_helper(fd, dir, allow_other))
+        return SB_OK;
+    return fail_mount(dir, allow_other, failure, err);
+}
+
+enum sb_code sb_device_unmount(const char *dir, bool lazy, struct sb_error *err)
+{
+    if (unmount(dir, lazy))
+        return SB_OK;
+    if (errno == EINVAL)
+        return sb_fail(err, SB_INVALID, "%s: nothing is mounted there", dir);
+    if (errno == EBUSY)
+        return sb_fail(
+            err, SB_SYSTEM,
+            "%s: is in use: a program has a file open there, or is in a directory of it; "
+            "--lazy unmounts it all the same",
+            dir);
+    return sb_fail_errno(err, errno, "%s: cannot be unmounted", dir);
+}

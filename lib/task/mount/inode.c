@@ -1,0 +1,60 @@
+#include "task/mount/inode.h"
+
+/* From the lowest bit: row, kind, container, tail, epoch. */
+enum { KIND_AT = 36, CONTAINER_AT = 38, TAIL_AT = 48, EPOCH_AT = 59 };
+
+uint64_t sb_inode_pack(const struct sb_inode *inode)
+{
+    return ((uint64_t)inode->row & SB_INODE_ROWS) | (uint64_t)inode->kind << KIND_AT |
+           (uint64_t)(inode->container & SB_INODE_CONTAINERS) << CONTAINER_AT |
+           (uint64_t)(inode->tail % SB_INODE_TAILS) << TAIL_AT |
+           (uint64_t)(inode->epoch % SB_INODE_EPOCHS) << EPOCH_AT;
+}
+
+struct sb_inode sb_inode_unpack(uint64_t number)
+{
+    return (struct sb_inode){
+        .row = (int64_t)(number & SB_INODE_ROWS),
+        .kind = (enum sb_inode_kind)(number >> KIND_AT & 3),
+        .container = (unsigned)(number >> CONTAINER_AT) & SB_INODE_CONTAINERS,
+        .tail = (unsigned)(number >> TAIL_AT) % SB_INODE_TAILS,
+        .epoch = (unsigned)(number >> EPOCH_AT),
+    };
+}
+
+bool sb_inode_has_row(const struct sb_inode *inode)
+{
+    return inode->kind == SB_INODE_FILE || inode->kind == SB_INODE_DIR;
+}
+
+uint64_t sb_inode_place(const struct sb_inode *inode)
+{
+    struct sb_inode place = *inode;
+
+    place.epoch = 0;
+    if (sb_inode_has_row(inode))
+        place.tail = 0;
+    return sb_inode_pack(&place);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+/* Of a file, what does not change when it is moved or renamed; of a directory, its path. */
+unsigned sb_inode_tail(const struct sb_entry *entry)
+{
+    uint64_t hash = mix(1, (uint64_t)entry->type);
+
+    if (entry->type == SB_DIR) {
+        for (size_t i = 0; i < entry->path_size; i++)
+            hash = mix(hash, (unsigned char)entry->path[i]);
+    } else {
+        hash = mix(hash, (uint64_t)entry->size);
+        hash = mix(hash, entry->has & SB_HAS_CRC ? entry->crc32c : UINT64_MAX);
+        hash = mix(hash, entry->has & SB_HAS_MTIME ? (uint64_t)entry->mtime_ns : UINT64_MAX);
+    }
+    return (unsigned)(hash >> 40) % SB_INODE_TAILS;
+}

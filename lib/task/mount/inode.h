@@ -1,0 +1,52 @@
+/*
+ * The numbers by which the system knows what is mounted: 64 bits that say where a row is, so that
+ * no table of them is needed.
+ *
+ * A number has the container and its epoch, which counts how often another archive took its place;
+ * the row, and some bits of what the row holds, so that another file in a row that is used again
+ * has another number. A directory without a row has the first row below it, and how deep it is
+ * above that. Pure functions.
+ */
+#ifndef SB_TASK_MOUNT_INODE_H
+#define SB_TASK_MOUNT_INODE_H
+
+#include "archive/entry.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sb_inode_kind {
+    SB_INODE_FILE,       /* a row of files */
+    SB_INODE_DIR,        /* a row of directories; row 0: the root of the container */
+    SB_INODE_ABOVE_FILE, /* a directory without a row, above the file of that row */
+    SB_INODE_ABOVE_DIR,  /* the same above a directory */
+};
+
+#define SB_INODE_TOP        1    /* the number of the directory that is mounted */
+#define SB_INODE_CONTAINERS 1023 /* their numbers are from 1 */
+#define SB_INODE_ROWS       (((int64_t)1 << 36) - 1)
+#define SB_INODE_TAILS      (1U << 11)
+#define SB_INODE_EPOCHS     (1U << 5)
+
+struct sb_inode {
+    unsigned container;
+    unsigned epoch; /* modulo SB_INODE_EPOCHS */
+    enum sb_inode_kind kind;
+    int64_t row;   /* at most SB_INODE_ROWS */
+    unsigned tail; /* bits of what the row holds; of a directory without a row, its components */
+};
+
+uint64_t sb_inode_pack(const struct sb_inode *inode);
+struct sb_inode sb_inode_unpack(uint64_t number);
+
+/* The place of an entry in the listing of its directory: where its row is, and no more. Above 2,
+ * and below 2^59. sb_inode_unpack knows it, too. */
+uint64_t sb_inode_place(const struct sb_inode *inode);
+
+/* Has it a row of its own? */
+bool sb_inode_has_row(const struct sb_inode *inode);
+
+/* The tail of an entry that has a row. */
+unsigned sb_inode_tail(const struct sb_entry *entry);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * Containers as a file system that any program reads, through FUSE.
+ *
+ *     sb_mount_open    opens the containers
+ *     sb_mount_attach  mounts them at a directory (device.h is how)
+ *     sb_mount_serve   answers until it is unmounted, or has to end
+ *     sb_mount_free
+ *
+ * Opening starts no thread, so that a program which goes into the background forks before. What is
+ * mounted is read-only, and follows writers of an archive as archive/content.h does. Belongs to one
+ * thread; it starts the threads that answer.
+ */
+#ifndef SB_TASK_MOUNT_MOUNT_H
+#define SB_TASK_MOUNT_MOUNT_H
+
+#include "core/error.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sb_mount;
+struct sb_record_names;
+
+struct sb_mount_container {
+    const char *path;
+    const char *name; /* of its directory, where there are several */
+    struct sb_store_options opening;
+    struct sb_record_names *names; /* of records; NULL: numbers */
+};
+
+enum sb_mount_check {
+    SB_MOUNT_CHECK_READ, /* a file is checked when all of it was read, from its beginning */
+    SB_MOUNT_CHECK_OPEN, /* before its first byte is read */
+    SB_MOUNT_CHECK_NONE,
+};
+
+#define SB_MOUNT_READAHEAD_MOST ((int64_t)256 << 20)
+
+#define SB_MOUNT_OWNER_STORED ((int64_t)-1)
+
+struct sb_mount_options {
+    const struct sb_mount_container *containers; /* kept, as all that they refer to */
+    size_t count;
+    bool united; /* several containers as one tree, the later ones over the earlier */
+    enum sb_mount_check check;
+    int64_t readahead; /* bytes that are read at once where files are read in stored order; 0: none,
+                          at most SB_MOUNT_READAHEAD_MOST */
+    bool immutable; /* nothing changes while it is mounted: the system may keep all that it knows */
+    bool allow_other; /* other users may read it, as modes and owners say */
+    int64_t uid;      /* owner of everything, or SB_MOUNT_OWNER_STORED */
+    int64_t gid;
+    unsigned threads;               /* that answer at once, at most */
+    int64_t idle;                   /* seconds without a request until it ends; 0: never */
+    const struct sb_notify *notify; /* damage that is met while files are read */
+};
+
+/* SB_INVALID: a container that cannot be read in any order, or is a directory; the text says what
+ * to do. Other errors as sb_store_open. */
+enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options *options,
+                           struct sb_error *err) SB_CHECKED;
+
+/*
+ * Mounts at a directory, after clearing there what is left of a mount whose server is gone. A `dir`
+ * /dev/fd/N is the descriptor of a device that somebody has mounted already. SB_SYSTEM, SB_NOENT;
+ * SB_INVALID: there are no means to mount, and the text says what an administrator can do.
+ */
+enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir,
+                             struct sb_error *err) SB_CHECKED;
+
+/*
+ * Answers until it is unmounted, is idle for as long as the options say, or one of SIGINT, SIGTERM
+ * and SIGHUP comes: then it unmounts. With a child (0: there is none), it ends when that ends, and
+ * signals are passed on to it; *status is as of waitpid. The caller has blocked these signals, and
+ * SIGCHLD, before it made the child.
+ */
+enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status,
+                            struct sb_error *err) SB_CHECKED;
+
+/* Unmounts, if it is mounted still. */
+void sb_mount_free(struct sb_mount *mount); /* NULL is allowed */
+
+/* Unmounts what is mounted at a directory. lazy: also while it is in use, and where its server is
+ * gone. SB_INVALID: nothing is mounted there. */
+enum sb_code sb_unmount(const char *dir, bool lazy, struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * Bytes of files that are mounted, and their checksums.
+ *
+ * A file that is read at once is checked at once. Of one that is read in pieces, in whatever order,
+ * the checksums of the pieces are joined until they are that of the whole file. What is known of
+ * files that are read is bounded: the one that was read longest ago is forgotten, and then not
+ * checked. Thread-safe.
+ */
+#ifndef SB_TASK_MOUNT_READING_H
+#define SB_TASK_MOUNT_READING_H
+
+#include "task/mount/tree.h"
+
+struct sb_log;
+struct sb_reading;
+
+/* readahead: bytes that are read at once where files are read in stored order; 0: none. */
+enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahead,
+                            struct sb_log *log, struct sb_error *err) SB_CHECKED;
+void sb_reading_free(struct sb_reading *reading); /* NULL is allowed */
+
+/*
+ * Reads bytes of a file at an offset, at most to its end; *got says how many. SB_DAMAGED: these, or
+ * the whole file which they complete, do not match its checksum; logged when it is first seen. From
+ * then on every read fails, until the file is found right again. SB_CHANGED: there is another file
+ * now.
+ */
+enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, int64_t offset,
+                             void *data, size_t size, size_t *got, struct sb_error *err) SB_CHECKED;
+
+/* Reads all of it to see whether it matches its checksum; as above. */
+enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,
+                              struct sb_error *err) SB_CHECKED;
+
+#endif

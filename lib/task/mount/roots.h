@@ -1,0 +1,60 @@
+/*
+ * All containers of a mount: one as the whole, each in a directory of its name, or all of them as
+ * one tree. Thread-safe, but for opening and freeing.
+ *
+ * When another archive takes the place of one, that is opened, and the epoch of its numbers goes
+ * on: what is known by the former ones is gone.
+ */
+#ifndef SB_TASK_MOUNT_ROOTS_H
+#define SB_TASK_MOUNT_ROOTS_H
+
+#include "task/mount/mount.h"
+#include "task/mount/tree.h"
+
+struct sb_log;
+struct sb_roots;
+struct sb_roots_dir;
+
+/* Files and bytes, as the statistics of archives say. */
+struct sb_roots_totals {
+    int64_t files;
+    int64_t bytes;
+};
+
+/* options and log are kept. */
+enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options *options,
+                           struct sb_log *log, struct sb_error *err) SB_CHECKED;
+void sb_roots_free(struct sb_roots *roots); /* NULL is allowed */
+
+/* The node of a number; as sb_tree_node. */
+enum sb_code sb_roots_node(struct sb_roots *roots, uint64_t number, struct sb_node *node,
+                           struct sb_error *err) SB_CHECKED;
+
+/* The child of that name; as sb_tree_find. SB_CHANGED: the parent is gone. */
+enum sb_code sb_roots_find(struct sb_roots *roots, uint64_t parent, const char *name,
+                           struct sb_node *node, struct sb_error *err) SB_CHECKED;
+
+void sb_roots_count(struct sb_roots *roots, struct sb_roots_totals *totals);
+
+/* An entry of a directory. */
+struct sb_roots_item {
+    const char *name;     /* lives until the next call */
+    struct sb_tree *tree; /* the directory is a holder of it */
+    struct sb_inode inode;
+    struct sb_entry entry; /* with a defect: only its type is set */
+    uint64_t place;        /* to go on after it */
+};
+
+/*
+ * What is in a directory. Belongs to one thread at a time. after: a place, or 0 for all.
+ * SB_CHANGED: the directory is gone, or the entry at that place.
+ */
+enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots, uint64_t number,
+                               uint64_t after, struct sb_error *err) SB_CHECKED;
+void sb_roots_dir_free(struct sb_roots_dir *dir); /* NULL is allowed */
+
+/* SB_END after the last. Names that no directory can have are left out, and logged. */
+enum sb_code sb_roots_dir_next(struct sb_roots_dir *dir, struct sb_roots_item *item,
+                               struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * A mount from its opening to its end.
+ */
+#include "core/context.h"
+#include "core/interrupt.h"
+#include "core/time.h"
+#include "task/mount/device.h"
+#include "task/mount/log.h"
+#include "task/mount/mount.h"
+#include "task/mount/roots.h"
+#include "task/mount/serve.h"
+#include "task/mount/workers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct sb_mount {
+    struct sb_mount_options options;
+    int wake; /* written to when a line waits to be logged, or the device has ended */
+    struct sb_log *log;
+    struct sb_roots *roots;
+    struct sb_server *server;
+    struct sb_workers *workers;
+    char *dir; /* where it is mounted by us; NULL: not */
+};
+
+/* While it is served. */
+struct serving {
+    struct sb_mount *mount;
+    int signals;
+    pid_t child; /* 0: there is none, or it has ended */
+    int *status;
+    int64_t idle_from; /* an attempt to unmount failed then, because it is in use */
+    bool over;
+};
+
+enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options *options,
+                           struct sb_error *err)
+{
+    struct sb_mount *mount = calloc(1, sizeof(*mount));
+    enum sb_code code = SB_OK;
+
+    *out = NULL;
+    if (!mount)
+        return sb_fail_memory(err);
+    mount->options = *options;
+    mount->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (mount->wake < 0)
+        code = sb_fail_errno(err, errno, "eventfd");
+    if (!code)
+        code = sb_log_new(&mount->log, mount->wake, err);
+    if (!code)
+        code = sb_roots_open(&mount->roots, &mount->options, mount->log, err);
+    if (mount->log)
+        sb_log_drain(mount->log, options->notify);
+    if (!code)
+        code = sb_server_new(&mount->server, &mount->options, mount->roots, mount->log, err);
+    if (code)
+        sb_mount_free(mount);
+    else
+        *out = mount;
+    return code;
+}
+
+enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir, struct sb_error *err)
+{
+    int device = sb_device_given(dir);
+    enum sb_code code = SB_OK;
+
+    if (device < 0) {
+        mount->dir = strdup(dir);
+        code = mount->dir ? sb_device_mount(&device, dir, mount->options.allow_other, err)
+                          : sb_fail_memory(err);
+    }
+    if (code) {
+        free(mount->dir);
+        mount->dir = NULL;
+        return code;
+    }
+    return sb_server_take(mount->server, device, err);
+}
+
+/* False: it is in use. */
+static bool detach(struct sb_mount *mount, bool lazy)
+{
+    struct sb_error ignored;
+
+    if (mount->dir && sb_device_unmount(mount->dir, lazy, &ignored) &&
+        (!lazy || ignored.code != SB_INVALID))
+        return false;
+    free(mount->dir);
+    mount->dir = NULL;
+    return true;
+}
+
+/* A signal ends the mount, or is passed on to the child, unless the terminal has done that. */
+static void take_signal(struct serving *serving)
+{
+    struct signalfd_siginfo info;
+
+    if (read(serving->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+        return;
+    if (serving->child == 0)
+        serving->over = true;
+    else if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL)
+        kill(serving->child, (int)info.ssi_signo);
+}
+
+static void look_after_child(struct serving *serving)
+{
+    if (serving->child == 0 || waitpid(serving->child, serving->status, WNOHANG) == 0)
+        return;
+    serving->child = 0;
+    serving->over = true;
+}
+
+/* Milliseconds until it is idle for long enough; -1: never. */
+static int idle_time(const struct serving *serving)
+{
+    const struct sb_mount *mount = serving->mount;
+    int64_t last = sb_workers_last_request(mount->workers), left;
+
+    if (mount->options.idle <= 0 || !mount->dir)
+        return -1;
+    if (last < serving->idle_from)
+        last = serving->idle_from;
+    left = mount->options.idle - (sb_clock_ns() - last) / SB_SECOND;
+    if (left <= 0)
+        return 0;
+    return left > 3600 ? 3600 * 1000 : (int)left * 1000;
+}
+
+/* Files that are open but not read make no requests: the system knows of them. */
+static void end_if_idle(struct serving *serving)
+{
+    if (idle_time(serving) != 0)
+        return;
+    if (detach(serving->mount, false))
+        serving->over = true;
+    else
+        serving->idle_from = sb_clock_ns();
+}
+
+static void wait_once(struct serving *serving)
+{
+    struct sb_mount *mount = serving->mount;
+    struct pollfd waits[] = {
+        {.fd = serving->signals, .events = POLLIN},
+        {.fd = mount->wake, .events = POLLIN},
+    };
+    uint64_t count;
+
+    if (poll(waits, 2, idle_time(serving)) < 0)
+        return;
+    if (waits[0].revents)
+        take_signal(serving);
+    if (waits[1].revents && read(mount->wake, &count, sizeof(count)) < 0)
+        return;
+    look_after_child(serving);
+    sb_log_drain(mount->log, mount->options.notify);
+    if (sb_workers_have_ended(mount->workers) && serving->child == 0)
+        serving->over = true;
+    end_if_idle(serving);
+}
+
+/* Unmounts, and ends the threads, also where something is still in use. */
+static void finish(struct sb_mount *mount)
+{
+    int cancelled = atomic_load(&sb_context_now->cancelled);
+
+    /* Somebody else has unmounted it, and may have mounted there anew. */
+    if (mount->workers && sb_workers_have_ended(mount->workers)) {
+        free(mount->dir);
+        mount->dir = NULL;
+    }
+    /* Reads that take long end. */
+    atomic_store(&sb_context_now->cancelled, SIGTERM);
+    if (!detach(mount, false))
+        detach(mount, true);
+    sb_workers_stop(mount->workers);
+    mount->workers = NULL;
+    atomic_store(&sb_context_now->cancelled, cancelled);
+    sb_log_drain(mount->log, mount->options.notify);
+}
+
+static enum sb_code open_signals(struct serving *serving, struct sb_error *err)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGCHLD);
+    serving->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    return serving->signals < 0 ? sb_fail_errno(err, errno, "signalfd") : SB_OK;
+}
+
+enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status, struct sb_error *err)
+{
+    struct serving serving = {.mount = mount, .signals = -1, .child = child, .status = status};
+    enum sb_code code = open_signals(&serving, err);
+
+    *status = 0;
+    if (!code)
+        code = sb_workers_start(&mount->workers, sb_server_session(mount->server),
+                                mount->options.threads, mount->wake, err);
+    /* It may have ended already. */
+    if (!code)
+        look_after_child(&serving);
+    serving.over |= sb_interrupted();
+    while (!code && !serving.over)
+        wait_once(&serving);
+    finish(mount);
+    if (serving.child > 0) {
+        kill(serving.child, SIGKILL);
+        waitpid(serving.child, status, 0);
+    }
+    if (serving.signals >= 0)
+        close(serving.signals);
+    return code;
+}
+
+void sb_mount_free(struct sb_mount *mount)
+{
+    if (!mount)
+        return;
+    detach(mount, true);
+    sb_server_free(mount->server);
+    sb_roots_free(mount->roots);
+    sb_log_free(mount->log);
+    if (mount->wake >= 0)
+        close(mount->wake);
+    free(mount->dir);
+    free(mount);
+}
+
+enum sb_code sb_unmount(const char *dir, bool lazy, struct sb_error *err)
+{
+    return sb_device_unmount(dir, lazy, err);
+}

@@ -1,0 +1,398 @@
+#include "task/mount/serve.h"
+
+#include "archive/archive.h"
+#include "archive/content.h"
+#include "core/time.h"
+#include "task/mount/log.h"
+#include "task/mount/reading.h"
+#include "task/mount/roots.h"
+#include "task/mount/server.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define FOREVER      (86400.0 * 365)
+#define READ_MOST    ((size_t)1 << 20) /* bytes of a request */
+#define BACKGROUND   64                /* requests of the system at once, that nobody waits for */
+#define STATFS_BLOCK 4096
+
+/* How much of a directory programs read at once: the system requests as much, and attributes with
+ * the names of the first such block. */
+#define LIST_BYTES 262144
+
+/* Memory for the bytes of a request. */
+struct sb_block {
+    struct sb_block *next;
+    char data[READ_MOST];
+};
+
+static struct sb_server *server_of(fuse_req_t request)
+{
+    return fuse_req_userdata(request);
+}
+
+static struct sb_block *take_block(struct sb_server *server)
+{
+    struct sb_block *block;
+
+    pthread_mutex_lock(&server->lock);
+    block = server->blocks;
+    if (block)
+        server->blocks = block->next;
+    pthread_mutex_unlock(&server->lock);
+    return block ? block : malloc(sizeof(*block));
+}
+
+static void give_block(struct sb_server *server, struct sb_block *block)
+{
+    pthread_mutex_lock(&server->lock);
+    block->next = server->blocks;
+    server->blocks = block;
+    pthread_mutex_unlock(&server->lock);
+}
+
+int sb_server_errno(struct sb_server *server, const char *what, enum sb_code code,
+                    const struct sb_error *err)
+{
+    switch (code) {
+    case SB_NOENT:
+        return ENOENT;
+    case SB_NOMEM:
+        return ENOMEM;
+    case SB_CHANGED:
+        return ESTALE;
+    case SB_INTERRUPT:
+        return EINTR;
+    default:
+        if (what)
+            sb_log_add(server->log, SB_PROBLEM, "error", what, "%s", err->text);
+        return code == SB_LOCKED ? EBUSY : EIO;
+    }
+}
+
+static int64_t blocks_of(int64_t size)
+{
+    return size / 512 + (size % 512 > 0);
+}
+
+static struct timespec time_of(const struct sb_tree *tree, const struct sb_entry *entry)
+{
+    if ((entry->has & SB_HAS_MTIME) || !tree)
+        return sb_time_split(entry->mtime_ns);
+    return sb_archive_index_stat(sb_tree_archive(tree))->st_mtim;
+}
+
+mode_t sb_server_mode(const struct sb_entry *entry)
+{
+    switch (entry->type) {
+    case SB_DIR:
+        return S_IFDIR | (entry->has & SB_HAS_MODE ? entry->mode & 07777 : 0755);
+    case SB_LINK:
+        return S_IFLNK | 0777;
+    default:
+        return S_IFREG | (entry->has & SB_HAS_MODE ? entry->mode & 07777 : 0644);
+    }
+}
+
+static nlink_t links_of(const struct sb_entry *entry)
+{
+    if (entry->type != SB_DIR)
+        return 1;
+    if (entry->num_subdirs < 0 || entry->num_subdirs > INT32_MAX)
+        return 1;
+    return (nlink_t)entry->num_subdirs + 2;
+}
+
+/* An owner: the one that is wanted, or stored, or else this user. */
+static uint32_t owner_of(int64_t wanted, bool known, int64_t stored, uint32_t own)
+{
+    if (wanted != SB_MOUNT_OWNER_STORED)
+        return (uint32_t)wanted;
+    return known ? (uint32_t)stored : own;
+}
+
+void sb_server_fill(const struct sb_server *server, const struct sb_tree *tree,
+                    const struct sb_entry *entry, uint64_t number, struct stat *st)
+{
+    const struct sb_mount_options *options = server->options;
+    const struct timespec time = time_of(tree, entry);
+
+    *st = (struct stat){
+        .st_ino = number, .st_mode = sb_server_mode(entry), .st_nlink = links_of(entry)};
+    st->st_uid = owner_of(options->uid, entry->has & SB_HAS_UID, entry->uid, server->uid);
+    st->st_gid = owner_of(options->gid, entry->has & SB_HAS_GID, entry->gid, server->gid);
+    st->st_atim = st->st_mtim = st->st_ctim = time;
+    if (entry->type == SB_DIR) {
+        st->st_blksize = LIST_BYTES;
+        return;
+    }
+    st->st_size = entry->size;
+    st->st_blocks = blocks_of(entry->size);
+}
+
+void sb_server_fill_entry(const struct sb_server *server, const struct sb_tree *tree,
+                          const struct sb_entry *entry, const struct sb_inode *inode,
+                          struct fuse_entry_param *param)
+{
+    const uint64_t number = sb_inode_pack(inode);
+
+    *param = (struct fuse_entry_param){.ino = number,
+                                       .generation = 1,
+                                       .attr_timeout = server->timeout,
+                                       .entry_timeout = server->timeout};
+    sb_server_fill(server, tree, entry, number, &param->attr);
+}
+
+static void init(void *context, struct fuse_conn_info *connection)
+{
+    static const unsigned unwanted = FUSE_CAP_SPLICE_READ | FUSE_CAP_AUTO_INVAL_DATA |
+                                     FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS |
+                                     FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_HANDLE_KILLPRIV;
+    struct sb_server *server = context;
+
+    connection->want &= ~unwanted;
+    connection->want |= connection->capable &
+                        (FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
+                         FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_CACHE_SYMLINKS);
+    connection->max_background = BACKGROUND;
+    connection->congestion_threshold = BACKGROUND * 3 / 4;
+    server->opens = server->options->check == SB_MOUNT_CHECK_OPEN ||
+                    !(connection->capable & FUSE_CAP_NO_OPEN_SUPPORT);
+}
+
+static void lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
+{
+    struct sb_server *server = server_of(request);
+    struct sb_node node = {0};
+    struct fuse_entry_param param;
+    struct sb_error err;
+    enum sb_code code = sb_roots_find(server->roots, parent, name, &node, &err);
+
+    if (!code)
+        sb_server_fill_entry(server, node.tree, &node.entry, &node.inode, &param);
+    else if (code == SB_NOENT)
+        param = (struct fuse_entry_param){.entry_timeout = server->timeout};
+    if (!code || code == SB_NOENT)
+        fuse_reply_entry(request, &param);
+    else
+        fuse_reply_err(request, sb_server_errno(server, name, code, &err));
+    sb_node_release(&node);
+}
+
+/* Nothing is kept for a number. */
+static void forget(fuse_req_t request, fuse_ino_t number, uint64_t count)
+{
+    (void)number;
+    (void)count;
+    fuse_reply_none(request);
+}
+
+static void forget_multi(fuse_req_t request, size_t count, struct fuse_forget_data *forgets)
+{
+    (void)count;
+    (void)forgets;
+    fuse_reply_none(request);
+}
+
+static void getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
+{
+    struct sb_server *server = server_of(request);
+    struct sb_node node = {0};
+    struct stat st;
+    struct sb_error err;
+    enum sb_code code = sb_roots_node(server->roots, number, &node, &err);
+
+    (void)info;
+    if (code) {
+        fuse_reply_err(request, sb_server_errno(server, "getattr", code, &err));
+    } else {
+        sb_server_fill(server, node.tree, &node.entry, number, &st);
+        fuse_reply_attr(request, &st, server->timeout);
+    }
+    sb_node_release(&node);
+}
+
+static void readlink_of(fuse_req_t request, fuse_ino_t number)
+{
+    struct sb_server *server = server_of(request);
+    const bool check = server->options->check != SB_MOUNT_CHECK_NONE;
+    struct sb_node node = {0};
+    struct sb_error err;
+    char target[PATH_MAX];
+    enum sb_code code = sb_roots_node(server->roots, number, &node, &err);
+
+    if (!code && node.entry.type != SB_LINK)
+        code = sb_fail(&err, SB_CHANGED, "is no link any more");
+    if (!code)
+        code = sb_content_read(sb_tree_content(node.tree), &node.entry, target, sizeof(target) - 1,
+                               check, &err);
+    if (code == SB_LIMIT) {
+        fuse_reply_err(request, ENAMETOOLONG);
+    } else if (code) {
+        fuse_reply_err(request, sb_server_errno(server, node.entry.path, code, &err));
+    } else {
+        target[node.entry.size] = '\0';
+        fuse_reply_readlink(request, target);
+    }
+    sb_node_release(&node);
+}
+
+static void open_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
+{
+    struct sb_server *server = server_of(request);
+    struct sb_node node = {0};
+    struct sb_error err;
+    enum sb_code code = SB_OK;
+
+    /* Then it opens files without a request. */
+    if (!server->opens) {
+        fuse_reply_err(request, ENOSYS);
+        return;
+    }
+    if (server->options->check == SB_MOUNT_CHECK_OPEN)
+        code = sb_roots_node(server->roots, number, &node, &err);
+    if (!code && node.tree)
+        code = sb_reading_check(server->reading, &node, &err);
+    info->keep_cache = 1;
+    if (code)
+        fuse_reply_err(request, sb_server_errno(server, NULL, code, &err));
+    else
+        fuse_reply_open(request, info);
+    sb_node_release(&node);
+}
+
+static void release_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
+{
+    (void)number;
+    (void)info;
+    fuse_reply_err(request, 0);
+}
+
+static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
+                      struct fuse_file_info *info)
+{
+    struct sb_server *server = server_of(request);
+    struct sb_block *block = take_block(server);
+    struct sb_node node = {0};
+    struct sb_error err;
+    size_t got = 0;
+    enum sb_code code;
+
+    (void)info;
+    if (!block) {
+        fuse_reply_err(request, ENOMEM);
+        return;
+    }
+    code = sb_roots_node(server->roots, number, &node, &err);
+    if (!code && node.entry.type == SB_DIR)
+        code = sb_fail(&err, SB_CHANGED, "is no file any more");
+    if (!code)
+        code = sb_reading_read(server->reading, &node, offset, block->data,
+                               size < READ_MOST ? size : READ_MOST, &got, &err);
+    /* What is wrong with a file is logged where it is read. */
+    if (code)
+        fuse_reply_err(request, code == SB_NOENT ? EIO : sb_server_errno(server, NULL, code, &err));
+    else
+        fuse_reply_buf(request, block->data, got);
+    give_block(server, block);
+    sb_node_release(&node);
+}
+
+static void statfs_of(fuse_req_t request, fuse_ino_t number)
+{
+    struct sb_server *server = server_of(request);
+    struct sb_roots_totals totals;
+    struct statvfs st = {.f_bsize = STATFS_BLOCK, .f_frsize = STATFS_BLOCK, .f_namemax = NAME_MAX};
+
+    (void)number;
+    sb_roots_count(server->roots, &totals);
+    st.f_blocks = (fsblkcnt_t)(totals.bytes / STATFS_BLOCK + (totals.bytes % STATFS_BLOCK > 0));
+    st.f_files = (fsfilcnt_t)totals.files;
+    fuse_reply_statfs(request, &st);
+}
+
+static const struct fuse_lowlevel_ops operations = {
+    .init = init,
+    .lookup = lookup,
+    .forget = forget,
+    .forget_multi = forget_multi,
+    .getattr = getattr,
+    .readlink = readlink_of,
+    .open = open_file,
+    .release = release_file,
+    .read = read_file,
+    .opendir = sb_serve_opendir,
+    .readdir = sb_serve_readdir,
+    .readdirplus = sb_serve_readdirplus,
+    .releasedir = sb_serve_releasedir,
+    .statfs = statfs_of,
+    .getxattr = sb_serve_getxattr,
+    .listxattr = sb_serve_listxattr,
+};
+
+enum sb_code sb_server_new(struct sb_server **out, const struct sb_mount_options *options,
+                           struct sb_roots *roots, struct sb_log *log, struct sb_error *err)
+{
+    struct sb_server *server = calloc(1, sizeof(*server));
+
+    *out = NULL;
+    if (!server)
+        return sb_fail_memory(err);
+    if (sb_reading_new(&server->reading, options->check != SB_MOUNT_CHECK_NONE,
+                       (size_t)options->readahead, log, err)) {
+        free(server);
+        return err->code;
+    }
+    server->options = options;
+    server->roots = roots;
+    server->log = log;
+    server->uid = getuid();
+    server->gid = getgid();
+    server->timeout = options->immutable ? FOREVER : 1.0;
+    pthread_mutex_init(&server->lock, NULL);
+    *out = server;
+    return SB_OK;
+}
+
+void sb_server_free(struct sb_server *server)
+{
+    if (!server)
+        return;
+    if (server->session)
+        fuse_session_destroy(server->session);
+    while (server->blocks) {
+        struct sb_block *block = server->blocks;
+
+        server->blocks = block->next;
+        free(block);
+    }
+    sb_reading_free(server->reading);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
+struct fuse_session *sb_server_session(struct sb_server *server)
+{
+    return server->session;
+}
+
+enum sb_code sb_server_take(struct sb_server *server, int device, struct sb_error *err)
+{
+    char name[] = "shardbox", path[32];
+    char *words[] = {name, NULL};
+    struct fuse_args args = FUSE_ARGS_INIT(1, words);
+
+    snprintf(path, sizeof(path), "/dev/fd/%d", device);
+    server->session = fuse_session_new(&args, &operations, sizeof(operations), server);
+    fuse_opt_free_args(&args);
+    if (server->session && fuse_session_mount(server->session, path) == 0)
+        return SB_OK;
+    close(device);
+    return sb_fail(err, SB_SYSTEM, "%s: is no device of FUSE", path);
+}

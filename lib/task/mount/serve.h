@@ -1,0 +1,28 @@
+/*
+ * Answers to the requests of the kernel: libfuse's low-level operations over roots.h and reading.h.
+ *
+ * Any number of threads may answer at once.
+ */
+#ifndef SB_TASK_MOUNT_SERVE_H
+#define SB_TASK_MOUNT_SERVE_H
+
+#include "task/mount/mount.h"
+
+struct fuse_session;
+struct sb_log;
+struct sb_roots;
+struct sb_server;
+
+/* options, roots and log are kept. */
+enum sb_code sb_server_new(struct sb_server **out, const struct sb_mount_options *options,
+                           struct sb_roots *roots, struct sb_log *log,
+                           struct sb_error *err) SB_CHECKED;
+void sb_server_free(struct sb_server *server); /* NULL is allowed */
+
+/* Takes over the device, also on failure. */
+enum sb_code sb_server_take(struct sb_server *server, int device, struct sb_error *err) SB_CHECKED;
+
+/* NULL before sb_server_take. */
+struct fuse_session *sb_server_session(struct sb_server *server);
+
+#endif

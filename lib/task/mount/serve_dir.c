@@ -1,0 +1,301 @@
+/*
+ * Listings, and extended attributes.
+ *
+ * An open directory has a listing that goes on from request to request. Its entries are filled into
+ * a block as the system wants them; one that did not fit is the first of the next block. While a
+ * program looks at a full block of names, the next one is filled.
+ */
+#include "archive/content.h"
+#include "archive/shards.h"
+#include "task/mount/roots.h"
+#include "task/mount/server.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SELF   1 /* places of "." and ".." */
+#define PARENT 2
+
+/* A block that is filled. */
+struct block {
+    char *data;
+    size_t size;
+    size_t used;
+    bool plus;
+};
+
+struct open_dir {
+    pthread_mutex_t lock;         /* of all below */
+    struct sb_roots_dir *listing; /* NULL: not begun */
+    uint64_t at;                  /* the place that it goes on from */
+    bool waits;                   /* `item` is the next */
+    struct sb_roots_item item;
+
+    struct block ahead;  /* the block after the last one; data NULL: none */
+    uint64_t ahead_from; /* the place that it goes on from */
+};
+
+static struct open_dir *dir_of(const struct fuse_file_info *info)
+{
+    return (struct open_dir *)(uintptr_t)info->fh;
+}
+
+void sb_serve_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
+{
+    const struct sb_server *server = fuse_req_userdata(request);
+    struct open_dir *dir = calloc(1, sizeof(*dir));
+
+    (void)number;
+    if (!dir) {
+        fuse_reply_err(request, ENOMEM);
+        return;
+    }
+    pthread_mutex_init(&dir->lock, NULL);
+    info->fh = (uintptr_t)dir;
+    info->cache_readdir = server->options->immutable;
+    info->keep_cache = server->options->immutable;
+    fuse_reply_open(request, info);
+}
+
+void sb_serve_releasedir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
+{
+    struct open_dir *dir = dir_of(info);
+
+    (void)number;
+    /* The next block may still be filled. */
+    pthread_mutex_lock(&dir->lock);
+    pthread_mutex_unlock(&dir->lock);
+    free(dir->ahead.data);
+    sb_roots_dir_free(dir->listing);
+    pthread_mutex_destroy(&dir->lock);
+    free(dir);
+    fuse_reply_err(request, 0);
+}
+
+/* False: it is full. libfuse makes no use of a request here. */
+static bool put(struct block *block, const char *name, const struct fuse_entry_param *param,
+                uint64_t place)
+{
+    char *to = block->data + block->used;
+    const size_t left = block->size - block->used;
+    size_t size;
+
+    if (block->plus)
+        size = fuse_add_direntry_plus(NULL, to, left, name, param, (off_t)place);
+    else
+        size = fuse_add_direntry(NULL, to, left, name, &param->attr, (off_t)place);
+    if (size > left)
+        return false;
+    block->used += size;
+    return true;
+}
+
+static bool put_item(const struct sb_server *server, struct block *block,
+                     const struct sb_roots_item *item)
+{
+    struct fuse_entry_param param;
+
+    if (!block->plus) {
+        param.attr.st_ino = sb_inode_pack(&item->inode);
+        param.attr.st_mode = sb_server_mode(&item->entry);
+        return put(block, item->name, &param, item->place);
+    }
+    sb_server_fill_entry(server, item->tree, &item->entry, &item->inode, &param);
+    /* Of what cannot be used only the name is listed: its look-up fails. */
+    if (item->entry.defect)
+        param.ino = 0;
+    return put(block, item->name, &param, item->place);
+}
+
+/* "." and "..", which the system does not look at but for their type. */
+static bool put_dots(struct block *block, fuse_ino_t number, off_t offset)
+{
+    struct fuse_entry_param param = {.attr = {.st_mode = S_IFDIR, .st_ino = number}};
+
+    if (offset < SELF && !put(block, ".", &param, SELF))
+        return false;
+    param.attr.st_ino = SB_INODE_TOP;
+    return offset >= PARENT || put(block, "..", &param, PARENT);
+}
+
+/* Makes the listing go on after that place. */
+static enum sb_code seek(struct sb_server *server, struct open_dir *dir, fuse_ino_t number,
+                         uint64_t place, struct sb_error *err)
+{
+    if (dir->listing && dir->at == place)
+        return SB_OK;
+    sb_roots_dir_free(dir->listing);
+    dir->listing = NULL;
+    dir->waits = false;
+    dir->at = place;
+    return sb_roots_dir_open(&dir->listing, server->roots, number, place, err);
+}
+
+static enum sb_code fill(const struct sb_server *server, struct open_dir *dir, struct block *block,
+                         struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    while (!code) {
+        if (!dir->waits)
+            code = sb_roots_dir_next(dir->listing, &dir->item, err);
+        dir->waits = !code;
+        if (code || !put_item(server, block, &dir->item))
+            break;
+        dir->waits = false;
+        dir->at = dir->item.place;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+/* Takes the block that was filled ahead, if it is the one that is requested. */
+static bool take_ahead(struct open_dir *dir, struct block *block, off_t offset)
+{
+    const bool fits = dir->ahead.data && !block->plus && dir->ahead.size == block->size &&
+                      dir->ahead_from == (uint64_t)offset;
+
+    if (fits)
+        *block = dir->ahead;
+    else
+        free(dir->ahead.data);
+    dir->ahead.data = NULL;
+    return fits;
+}
+
+/* What goes wrong here is found again by the request for the block. */
+static void fill_ahead(const struct sb_server *server, struct open_dir *dir, size_t size)
+{
+    struct block block = {.data = malloc(size), .size = size};
+    struct sb_error ignored;
+
+    dir->ahead_from = dir->at;
+    if (block.data && !fill(server, dir, &block, &ignored))
+        dir->ahead = block;
+    else
+        free(block.data);
+}
+
+static enum sb_code fill_block(struct sb_server *server, struct open_dir *dir, struct block *block,
+                               fuse_ino_t number, off_t offset, struct sb_error *err)
+{
+    enum sb_code code;
+
+    block->data = malloc(block->size);
+    if (!block->data)
+        return sb_fail_memory(err);
+    if (!put_dots(block, number, offset))
+        return SB_OK;
+    code = seek(server, dir, number, offset > PARENT ? (uint64_t)offset : 0, err);
+    return code ? code : fill(server, dir, block, err);
+}
+
+static void list(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, bool plus,
+                 struct fuse_file_info *info)
+{
+    struct sb_server *server = fuse_req_userdata(request);
+    struct open_dir *dir = dir_of(info);
+    struct block block = {.size = size, .plus = plus};
+    enum sb_code code = SB_OK;
+    struct sb_error err;
+
+    pthread_mutex_lock(&dir->lock);
+    if (!take_ahead(dir, &block, offset))
+        code = fill_block(server, dir, &block, number, offset, &err);
+    if (code && block.used == 0)
+        fuse_reply_err(request, sb_server_errno(server, "a directory", code, &err));
+    else
+        fuse_reply_buf(request, block.data, block.used);
+    if (!code && !plus && dir->waits)
+        fill_ahead(server, dir, size);
+    pthread_mutex_unlock(&dir->lock);
+    free(block.data);
+}
+
+void sb_serve_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
+                      struct fuse_file_info *info)
+{
+    list(request, number, size, offset, false, info);
+}
+
+void sb_serve_readdirplus(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
+                          struct fuse_file_info *info)
+{
+    list(request, number, size, offset, true, info);
+}
+
+/* The value of an extended attribute as text; false: the file has none of that name. */
+static bool attribute(const struct sb_node *node, const char *name, char text[32])
+{
+    const struct sb_entry *entry = &node->entry;
+    bool placed;
+
+    if (!node->tree || entry->type != SB_FILE)
+        return false;
+    placed = sb_shards_hold(sb_content_shards(sb_tree_content(node->tree)), entry->shard);
+    if (strcmp(name, "user.crc32c") == 0 && (entry->has & SB_HAS_CRC))
+        return snprintf(text, 32, "%08" PRIx32, entry->crc32c) > 0;
+    if (strcmp(name, "user.shard") == 0 && placed)
+        return snprintf(text, 32, "%" PRIu32, entry->shard) > 0;
+    if (strcmp(name, "user.offset") == 0 && placed)
+        return snprintf(text, 32, "%" PRId64, entry->offset) > 0;
+    return false;
+}
+
+static void reply_text(fuse_req_t request, const char *text, size_t length, size_t size)
+{
+    if (size == 0)
+        fuse_reply_xattr(request, length);
+    else if (size < length)
+        fuse_reply_err(request, ERANGE);
+    else
+        fuse_reply_buf(request, text, length);
+}
+
+void sb_serve_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size)
+{
+    struct sb_server *server = fuse_req_userdata(request);
+    struct sb_node node = {0};
+    struct sb_error err;
+    char text[32];
+    enum sb_code code;
+
+    /* ls requests others of every file. */
+    if (strncmp(name, "user.", 5) != 0) {
+        fuse_reply_err(request, ENODATA);
+        return;
+    }
+    code = sb_roots_node(server->roots, number, &node, &err);
+    if (code)
+        fuse_reply_err(request, sb_server_errno(server, name, code, &err));
+    else if (!attribute(&node, name, text))
+        fuse_reply_err(request, ENODATA);
+    else
+        reply_text(request, text, strlen(text), size);
+    sb_node_release(&node);
+}
+
+void sb_serve_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
+{
+    static const char *const names[] = {"user.crc32c", "user.shard", "user.offset"};
+    struct sb_server *server = fuse_req_userdata(request);
+    struct sb_node node = {0};
+    struct sb_error err;
+    char list_of_names[64], text[32];
+    size_t length = 0;
+    enum sb_code code = sb_roots_node(server->roots, number, &node, &err);
+
+    for (size_t i = 0; !code && i < sizeof(names) / sizeof(*names); i++) {
+        if (!attribute(&node, names[i], text))
+            continue;
+        memcpy(list_of_names + length, names[i], strlen(names[i]) + 1);
+        length += strlen(names[i]) + 1;
+    }
+    if (code)
+        fuse_reply_err(request, sb_server_errno(server, "listxattr", code, &err));
+    else
+        reply_text(request, list_of_names, length, size);
+    sb_node_release(&node);
+}

@@ -1,0 +1,87 @@
+/*
+ * One container that is mounted, as it was when it was opened: names, rows and directories.
+ *
+ * Any number of threads may use it: an archive is read through several connections, and a thread
+ * takes one that is free. Nothing holds a lock of the index between two calls.
+ */
+#ifndef SB_TASK_MOUNT_TREE_H
+#define SB_TASK_MOUNT_TREE_H
+
+#include "core/buf.h"
+#include "store/store.h"
+#include "task/mount/inode.h"
+
+#include <stdint.h>
+
+#define SB_TREE_IMMUTABLE INT64_MAX
+
+struct sb_content;
+struct sb_mount_container;
+struct sb_tree;
+struct sb_tree_dir;
+
+/* What a number or a name leads to. {0} is empty. */
+struct sb_node {
+    struct sb_tree *tree; /* the node is one of its holders; NULL: the directory of containers */
+    struct sb_inode inode;
+    struct sb_entry entry; /* its path is in `path` */
+    struct sb_buf path;
+};
+
+/* Forgets it all, and is no holder of the tree any more. */
+void sb_node_release(struct sb_node *node);
+
+/*
+ * Opens a container (mount.h), which is read to its end unless it has an index. lifetime: how long
+ * rows are held to be true, in nanoseconds; SB_TREE_IMMUTABLE: for ever, and an archive is locked
+ * against writers. The caller is its first holder; the last one frees it.
+ */
+enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container *container,
+                          unsigned number, unsigned epoch, int64_t lifetime,
+                          struct sb_error *err) SB_CHECKED;
+struct sb_tree *sb_tree_ref(struct sb_tree *tree);
+void sb_tree_unref(struct sb_tree *tree); /* NULL is allowed */
+
+unsigned sb_tree_epoch(const struct sb_tree *tree);
+struct sb_content *sb_tree_content(const struct sb_tree *tree);
+const struct sb_archive *sb_tree_archive(const struct sb_tree *tree);
+
+/* Is there another archive now at its path? */
+bool sb_tree_is_replaced(const struct sb_tree *tree);
+
+/* Fills in an empty node, also after a failure. SB_NOENT: no such name; SB_DAMAGED: its row cannot
+ * be used. */
+enum sb_code sb_tree_find(struct sb_tree *tree, const char *path, size_t size, struct sb_node *node,
+                          struct sb_error *err) SB_CHECKED;
+
+/* Likewise, by its number. SB_CHANGED: that is no longer there. */
+enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode, struct sb_node *node,
+                          struct sb_error *err) SB_CHECKED;
+
+/* Likewise, by its place in a listing (sb_inode_place): any row there will do. */
+enum sb_code sb_tree_at_place(struct sb_tree *tree, const struct sb_inode *inode,
+                              struct sb_node *node, struct sb_error *err) SB_CHECKED;
+
+/*
+ * The number of an entry of a listing. SB_LIMIT: its row number is too large for one, or not a row
+ * number at all. SB_NOENT: it has no row, and nothing is below it any more.
+ */
+enum sb_code sb_tree_number(struct sb_tree *tree, const struct sb_entry *entry,
+                            struct sb_inode *out, struct sb_error *err) SB_CHECKED;
+
+/*
+ * What is in a directory, in order of name, which need not exist; after the child `after` (NULL:
+ * all). Belongs to one thread at a time, and is freed before the tree.
+ */
+enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, const char *path,
+                              const char *after, struct sb_error *err) SB_CHECKED;
+void sb_tree_dir_free(struct sb_tree_dir *dir); /* NULL is allowed */
+
+/*
+ * SB_END after the last. The entry's strings live until the next call. Where a file and a directory
+ * have one name, the file counts, as in sb_tree_find.
+ */
+enum sb_code sb_tree_dir_next(struct sb_tree_dir *dir, struct sb_entry *entry,
+                              struct sb_error *err) SB_CHECKED;
+
+#endif

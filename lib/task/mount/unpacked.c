@@ -1,0 +1,155 @@
+#include "task/mount/unpacked.h"
+
+#include "archive/content.h"
+#include "core/io.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define KEPT_MOST 16
+
+/* Where temporary files go without TMPDIR: beside the container there may be nothing to write to.
+ */
+#define TEMPORARY "/tmp/"
+
+/* A member; with its lock a thread unpacks it, or reads it. */
+struct member {
+    pthread_mutex_t lock;
+    unsigned users; /* under the lock of all; one that is used is not replaced */
+    uint64_t number;
+    uint64_t used;
+    int fd;
+};
+
+struct sb_unpacked {
+    pthread_mutex_t lock;
+    pthread_cond_t freed;
+    uint64_t clock;
+    struct member members[KEPT_MOST];
+};
+
+enum sb_code sb_unpacked_new(struct sb_unpacked **out, struct sb_error *err)
+{
+    struct sb_unpacked *unpacked = calloc(1, sizeof(*unpacked));
+
+    *out = unpacked;
+    if (!unpacked)
+        return sb_fail_memory(err);
+    pthread_mutex_init(&unpacked->lock, NULL);
+    pthread_cond_init(&unpacked->freed, NULL);
+    for (size_t i = 0; i < KEPT_MOST; i++) {
+        pthread_mutex_init(&unpacked->members[i].lock, NULL);
+        unpacked->members[i].fd = -1;
+    }
+    return SB_OK;
+}
+
+void sb_unpacked_free(struct sb_unpacked *unpacked)
+{
+    if (!unpacked)
+        return;
+    for (size_t i = 0; i < KEPT_MOST; i++) {
+        if (unpacked->members[i].fd >= 0)
+            close(unpacked->members[i].fd);
+        pthread_mutex_destroy(&unpacked->members[i].lock);
+    }
+    pthread_cond_destroy(&unpacked->freed);
+    pthread_mutex_destroy(&unpacked->lock);
+    free(unpacked);
+}
+
+/* The member of this number, or else the one that was used longest ago and is free; NULL: all are
+ * in use. */
+static struct member *choose(struct sb_unpacked *unpacked, uint64_t number)
+{
+    struct member *oldest = NULL;
+
+    for (size_t i = 0; i < KEPT_MOST; i++) {
+        struct member *member = &unpacked->members[i];
+
+        if (member->number == number)
+            return member;
+        if (member->users == 0 && (!oldest || member->used < oldest->used))
+            oldest = member;
+    }
+    return oldest;
+}
+
+/* Marks a member as used by this thread. */
+static struct member *take(struct sb_unpacked *unpacked, uint64_t number)
+{
+    struct member *member;
+
+    pthread_mutex_lock(&unpacked->lock);
+    while (!(member = choose(unpacked, number)))
+        pthread_cond_wait(&unpacked->freed, &unpacked->lock);
+    if (member->number != number) {
+        if (member->fd >= 0)
+            close(member->fd);
+        member->fd = -1;
+        member->number = number;
+    }
+    member->users++;
+    member->used = ++unpacked->clock;
+    pthread_mutex_unlock(&unpacked->lock);
+    return member;
+}
+
+static void give_back(struct sb_unpacked *unpacked, struct member *member)
+{
+    pthread_mutex_lock(&unpacked->lock);
+    member->users--;
+    pthread_cond_signal(&unpacked->freed);
+    pthread_mutex_unlock(&unpacked->lock);
+}
+
+struct output {
+    int fd;
+    const char *name;
+};
+
+static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    const struct output *output = context;
+
+    return sb_write_full(output->fd, data, size, output->name, err);
+}
+
+/* With the lock of the member held. */
+static enum sb_code unpack(struct member *member, struct sb_node *node, struct sb_error *err)
+{
+    struct sb_content *content = sb_tree_content(node->tree);
+    struct output output = {.name = node->entry.path};
+    enum sb_code code = sb_temp_file(&output.fd, TEMPORARY, err);
+
+    if (code)
+        return code;
+    code = sb_content_stream(content, &node->entry, 0, node->entry.size, true, write_block, &output,
+                             err);
+    if (code)
+        close(output.fd);
+    else
+        member->fd = output.fd;
+    return code;
+}
+
+enum sb_code sb_unpacked_read(struct sb_unpacked *unpacked, struct sb_node *node, int64_t offset,
+                              void *data, size_t size, struct sb_error *err)
+{
+    struct member *member = take(unpacked, sb_inode_pack(&node->inode));
+    enum sb_code code = SB_OK;
+    size_t got = 0;
+
+    pthread_mutex_lock(&member->lock);
+    if (member->fd < 0)
+        code = unpack(member, node, err);
+    pthread_mutex_unlock(&member->lock);
+    if (!code)
+        code = sb_pread_full(member->fd, data, size, offset, &got, node->entry.path, err);
+    if (!code && got < size)
+        code =
+            sb_fail(err, SB_DAMAGED, "ends after %lld bytes", (long long)(offset + (int64_t)got));
+    give_back(unpacked, member);
+    return code;
+}

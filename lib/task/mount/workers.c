@@ -1,0 +1,211 @@
+#include "task/mount/workers.h"
+
+#include "core/thread.h"
+#include "core/time.h"
+
+#define FUSE_USE_VERSION 31
+#include <errno.h>
+#include <fuse3/fuse_lowlevel.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STOP_SIGNAL SIGUSR2 /* makes a waiting read return */
+#define STOP_EVERY  ((struct timespec){.tv_nsec = 2000000})
+
+/* An answer that takes longer waits for a disk or a network, and so do the next ones. */
+#define SLOW_NS   200000
+#define SLOW_LAST SB_SECOND
+
+struct worker {
+    struct sb_workers *workers;
+    pthread_t thread;
+    atomic_bool ended;
+};
+
+/*
+ * Only one thread waits for a request at a time: a second one would take turns with it, each on a
+ * cold processor. The one that gets a request wakes another if more requests are there already, or
+ * if answers take long.
+ */
+struct sb_workers {
+    struct fuse_session *session;
+    int wake;
+    unsigned most;
+    atomic_bool stopping;
+    atomic_bool ended; /* the device */
+    _Atomic int64_t last;
+    _Atomic int64_t slow_until;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t next;  /* nobody waits for a request any more, and somebody should */
+    bool waiting;         /* a thread waits for a request */
+    unsigned parked;
+    unsigned count; /* threads that were started */
+    struct worker workers[];
+};
+
+static void *work(void *argument);
+
+static void end(struct sb_workers *workers)
+{
+    const uint64_t one = 1;
+
+    atomic_store(&workers->ended, true);
+    if (write(workers->wake, &one, sizeof(one)) < 0)
+        return;
+}
+
+/* With the lock held. One that cannot be started is not needed: those that are there go on. */
+static void start_another(struct sb_workers *workers)
+{
+    struct worker *worker = &workers->workers[workers->count];
+
+    if (workers->count == workers->most || atomic_load(&workers->stopping))
+        return;
+    worker->workers = workers;
+    if (sb_thread_start(&worker->thread, work, worker))
+        workers->count++;
+}
+
+/* Waits until this thread is the one that waits for a request. False: there will be none. */
+static bool take_turn(struct sb_workers *workers)
+{
+    bool stopped;
+
+    pthread_mutex_lock(&workers->lock);
+    while (workers->waiting && !atomic_load(&workers->stopping)) {
+        workers->parked++;
+        pthread_cond_wait(&workers->next, &workers->lock);
+        workers->parked--;
+    }
+    stopped = atomic_load(&workers->stopping);
+    workers->waiting = true;
+    pthread_mutex_unlock(&workers->lock);
+    return !stopped;
+}
+
+static bool has_more(const struct sb_workers *workers)
+{
+    struct pollfd device = {.fd = fuse_session_fd(workers->session), .events = POLLIN};
+
+    return poll(&device, 1, 0) == 1;
+}
+
+/* This thread has a request, or none will come; another one waits for the next, if `needed`. */
+static void pass_turn(struct sb_workers *workers, bool needed)
+{
+    pthread_mutex_lock(&workers->lock);
+    workers->waiting = false;
+    if (needed && workers->parked > 0)
+        pthread_cond_signal(&workers->next);
+    else if (needed)
+        start_another(workers);
+    pthread_mutex_unlock(&workers->lock);
+}
+
+static void answer(struct sb_workers *workers, const struct fuse_buf *buffer)
+{
+    int64_t began = sb_clock_ns(), ended;
+
+    atomic_store_explicit(&workers->last, began, memory_order_relaxed);
+    pass_turn(workers, began < atomic_load(&workers->slow_until) || has_more(workers));
+    fuse_session_process_buf(workers->session, buffer);
+    ended = sb_clock_ns();
+    if (ended - began > SLOW_NS)
+        atomic_store(&workers->slow_until, ended + SLOW_LAST);
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct sb_workers *workers = worker->workers;
+    struct fuse_buf buffer = {0};
+
+    while (take_turn(workers)) {
+        int got = fuse_session_receive_buf(workers->session, &buffer);
+
+        if (got > 0) {
+            answer(workers, &buffer);
+            continue;
+        }
+        pass_turn(workers, true);
+        if (got != -EINTR && got != -EAGAIN) {
+            end(workers);
+            break;
+        }
+    }
+    free(buffer.mem);
+    atomic_store(&worker->ended, true);
+    return NULL;
+}
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *session, unsigned most,
+                              int wake, struct sb_error *err)
+{
+    const struct sigaction action = {.sa_handler = ignore};
+    struct sb_workers *workers = calloc(1, sizeof(*workers) + most * sizeof(*workers->workers));
+    bool started;
+
+    *out = NULL;
+    if (!workers)
+        return sb_fail_memory(err);
+    sigaction(STOP_SIGNAL, &action, NULL);
+    workers->session = session;
+    workers->most = most;
+    workers->wake = wake;
+    workers->last = sb_clock_ns();
+    pthread_mutex_init(&workers->lock, NULL);
+    pthread_cond_init(&workers->next, NULL);
+    pthread_mutex_lock(&workers->lock);
+    start_another(workers);
+    started = workers->count > 0;
+    pthread_mutex_unlock(&workers->lock);
+    if (!started) {
+        sb_fail_errno(err, errno, "a thread that answers cannot be started");
+        sb_workers_stop(workers);
+        return err->code;
+    }
+    *out = workers;
+    return SB_OK;
+}
+
+bool sb_workers_have_ended(const struct sb_workers *workers)
+{
+    return atomic_load(&workers->ended);
+}
+
+int64_t sb_workers_last_request(const struct sb_workers *workers)
+{
+    return atomic_load_explicit(&workers->last, memory_order_relaxed);
+}
+
+void sb_workers_stop(struct sb_workers *workers)
+{
+    if (!workers)
+        return;
+    pthread_mutex_lock(&workers->lock);
+    atomic_store(&workers->stopping, true);
+    pthread_cond_broadcast(&workers->next);
+    pthread_mutex_unlock(&workers->lock);
+    for (unsigned i = 0; i < workers->count; i++) {
+        struct worker *worker = &workers->workers[i];
+
+        /* The signal may come before the read that it is to end. */
+        while (!atomic_load(&worker->ended)) {
+            pthread_kill(worker->thread, STOP_SIGNAL);
+            nanosleep(&STOP_EVERY, NULL);
+        }
+        pthread_join(worker->thread, NULL);
+    }
+    pthread_cond_destroy(&workers->next);
+    pthread_mutex_destroy(&workers->lock);
+    free(workers);
+}

@@ -1,0 +1,62 @@
+# What the tests of mount load, besides helper.
+#
+#   need_fuse            skips the test where nothing can be mounted
+#   mounted ARGS...      shardbox mount ARGS... m, in the background; m is made
+#   server               the process that serves m
+#   gone                 waits until no process serves m
+#
+# A server in the background has no stderr: what a sanitizer reports of one goes to files, for which
+# teardown looks.
+#
+# Whatever a test leaves is unmounted after it. Nothing waits longer than ten seconds.
+
+need_fuse() {
+    { : <>/dev/fuse; } 2>/dev/null || skip '/dev/fuse cannot be opened'
+    [[ $(id -u) -eq 0 ]] || command -v fusermount3 >/dev/null || skip 'neither root nor fusermount3'
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    need_fuse
+    mkdir m
+    export ASAN_OPTIONS="log_path=$PWD/sanitizer:$ASAN_OPTIONS"
+    export UBSAN_OPTIONS="log_path=$PWD/sanitizer:$UBSAN_OPTIONS"
+    export TSAN_OPTIONS="log_path=$PWD/sanitizer:$TSAN_OPTIONS"
+}
+
+teardown() {
+    local point
+    cd / || return
+    grep -F " $BATS_TEST_TMPDIR/" /proc/mounts | cut -d' ' -f2 | sort -r | while read -r point; do
+        timeout 5 umount -l "$point" 2>/dev/null || timeout 5 fusermount3 -uz "$point" || true
+    done
+    cd "$BATS_TEST_TMPDIR" && gone || return
+    ! compgen -G 'sanitizer.*' >/dev/null || fail "$(cat sanitizer.*)"
+}
+
+timed() {
+    timeout --kill-after=1 10 "$@"
+}
+
+mounted() {
+    timed "$SHARDBOX" mount "$@" m
+}
+
+server() {
+    pgrep -f -- "^$SHARDBOX mount .*m\$" | while read -r pid; do
+        [[ $(readlink "/proc/$pid/cwd") == "$PWD" ]] && echo "$pid"
+    done
+}
+
+gone() {
+    local i
+    for ((i = 0; i < 100; i++)); do
+        [[ $(server) ]] || return 0
+        sleep 0.1
+    done
+    fail "still served by $(server)"
+}
+
+is_mounted() {
+    grep -qF " $PWD/$1 " /proc/mounts
+}

@@ -1,0 +1,652 @@
+# mount and umount: containers as a directory that any program reads.
+
+load helper
+load mount
+
+# The tree and what is mounted are alike, for programs that compare.
+same_as_tree() {
+    timed diff -r --no-dereference "$1" "$2" || fail "$2 differs from $1"
+}
+
+@test "an archive is a directory of files, until it is unmounted" {
+    make_archive
+    run_ok mounted a.barecat
+    output_is ''
+    stderr_is ''
+    same_as_tree tree m
+    cmp <(describe_tree tree) <(describe_tree m)
+    run_ok timed "$SHARDBOX" umount m
+    gone
+    [ -z "$(ls m)" ]
+}
+
+@test "rsync finds nothing to do between the tree and the mount" {
+    make_archive
+    mounted a.barecat
+    run_ok timed rsync -anic --delete tree/ m/
+    output_is ''
+}
+
+@test "find over the mount prints what shardbox find prints" {
+    make_archive
+    mounted a.barecat
+    (cd m && timed find . -mindepth 1 -printf '%P\n') | LC_ALL=C sort >mounted
+    sb find a.barecat | LC_ALL=C sort >found
+    cmp mounted found
+}
+
+@test "every kind of container with a tree view is mounted" {
+    make_tree tree
+    sb pack a.barecat -C tree .
+    sb convert a.barecat a.tar
+    sb convert a.barecat a.zip
+    (cd tree && find . -print0 | cpio --quiet --null -o -H newc >../a.cpio)
+    for container in a.barecat a.tar a.zip a.cpio; do
+        run_ok mounted "$container"
+        same_as_tree tree m
+        timed "$SHARDBOX" umount m
+    done
+}
+
+@test "a compressed member of a zip is read in any order" {
+    mkdir tree
+    seq 300000 >tree/numbers
+    (cd tree && zip -q ../a.zip numbers)
+    mounted a.zip
+    timed cmp tree/numbers m/numbers
+    timed tail -c 100000 m/numbers | cmp - <(tail -c 100000 tree/numbers)
+    timed dd if=m/numbers bs=1000 skip=77 count=3 status=none |
+        cmp - <(dd if=tree/numbers bs=1000 skip=77 count=3 status=none)
+}
+
+@test "records of a bag are files called by their numbers, or by --keys" {
+    printf 'one\ntwo\n' | sb convert --frame=line - a.bag
+    printf 'first\nsub/second\n' | sb convert --frame=line - keys.bag
+    mounted a.bag
+    [ "$(timed cat m/00000001)" = two ]
+    timed "$SHARDBOX" umount m
+    mounted --keys=keys.bag a.bag
+    [ "$(timed cat m/sub/second)" = two ]
+    [ "$(timed find m -type f | wc -l)" -eq 2 ]
+}
+
+@test "wrapped and linked archives are mounted" {
+    make_tree tree
+    tar -cf a.tar -C tree .
+    sb convert --wrap a.tar wrapped.barecat
+    mounted wrapped.barecat
+    same_as_tree tree m
+    timed "$SHARDBOX" umount m
+    mkdir other
+    echo other >other/other
+    sb pack a.barecat -C tree .
+    sb pack b.barecat -C other .
+    sb merge-symlink a.barecat b.barecat both.barecat
+    mounted both.barecat
+    [ "$(timed cat m/other)" = other ]
+    timed cmp tree/numbers m/numbers
+}
+
+@test "a compressed tar is refused, with the two commands that help" {
+    make_tree tree
+    tar -czf a.tar.gz -C tree .
+    run_fail 2 mounted a.tar.gz
+    stderr_is "shardbox mount: a.tar.gz: is compressed as a whole, or a pipe, and can only be read from end to end; 'shardbox convert a.tar.gz ARCHIVE' makes an archive of it, which can be mounted, and 'shardbox unpack a.tar.gz' its files"
+    run ! is_mounted m
+}
+
+@test "a directory is refused" {
+    mkdir tree
+    run_fail 2 mounted tree
+    stderr_has "tree: is a directory, not a container"
+}
+
+@test "what is mounted is read-only" {
+    make_archive
+    mounted a.barecat
+    run_fail 1 timed touch m/new
+    stderr_has 'Read-only file system'
+    run_fail 1 timed rm m/a.txt
+    stderr_has 'Read-only file system'
+}
+
+@test "several containers have a directory each" {
+    make_archive
+    mkdir other
+    echo other >other/other
+    sb pack b.barecat -C other .
+    mounted a.barecat b.barecat
+    [ "$(ls m)" = $'a.barecat\nb.barecat' ]
+    same_as_tree tree m/a.barecat
+    same_as_tree other m/b.barecat
+}
+
+@test "several containers of one name are refused" {
+    make_archive
+    mkdir sub
+    (cd sub && make_tree tree && sb pack a.barecat -C tree .)
+    run_fail 2 mounted a.barecat sub/a.barecat
+    stderr_is "shardbox mount: sub/a.barecat: is called 'a.barecat' as a.barecat is, and each needs a directory of its own; --union makes one tree of them"
+}
+
+@test "--union makes one tree, the later containers over the earlier" {
+    mkdir -p one/sub two/sub
+    echo one >one/both
+    echo one >one/sub/one
+    echo two >two/both
+    echo two >two/sub/two
+    sb pack one.barecat -C one .
+    sb pack two.barecat -C two .
+    mounted --union one.barecat two.barecat
+    (cd m && timed find . | sort) >names
+    printf '%s\n' . ./both ./sub ./sub/one ./sub/two >expected
+    cmp names expected
+    [ "$(timed cat m/both m/sub/one m/sub/two)" = $'two\none\ntwo' ]
+}
+
+@test "a command has the mount as \$SHARDBOX_MOUNT, and its status is the command's" {
+    make_archive
+    # shellcheck disable=SC2016 # for the shell that is started
+    run_fail 7 timed "$SHARDBOX" mount a.barecat -- sh -c 'cat "$SHARDBOX_MOUNT/a.txt"; echo "$SHARDBOX_MOUNT" >where; exit 7'
+    output_is hello
+    [ ! -e "$(cat where)" ]
+    run_ok timed "$SHARDBOX" mount a.barecat --at=m -- cat m/a.txt
+    output_is hello
+    run ! is_mounted m
+    run_fail 2 timed "$SHARDBOX" mount a.barecat --at=m -- ./no-such-command
+    stderr_is 'shardbox mount: ./no-such-command: No such file or directory'
+    run ! is_mounted m
+}
+
+@test "a command that a signal ends has the status that a shell gives it" {
+    make_archive
+    # shellcheck disable=SC2016 # for the shell that is started
+    run timed "$SHARDBOX" mount a.barecat --at=m -- sh -c 'kill -USR1 $$'
+    [ "$status" -eq 138 ]
+    run ! is_mounted m
+}
+
+@test "a signal is passed on to the command, which ends the mount" {
+    make_archive
+    "$SHARDBOX" mount a.barecat --at=m -- sh -c 'trap "echo caught; exit 3" TERM; : >ready; while :; do sleep 0.1; done' >out 3>&- &
+    pid=$!
+    for ((i = 0; i < 100; i++)); do [[ -e ready ]] && break; sleep 0.1; done
+    kill -TERM "$pid"
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 3 ]
+    [ "$(cat out)" = caught ]
+    run ! is_mounted m
+}
+
+@test "SIGTERM and SIGINT unmount, also while something is in use" {
+    make_archive
+    for signal in TERM INT; do
+        mounted a.barecat
+        exec {held}<m/numbers
+        kill -"$signal" "$(server)"
+        gone
+        exec {held}<&-
+        run ! is_mounted m
+    done
+}
+
+@test "in the foreground it ends with status 0 when it is unmounted" {
+    make_archive
+    "$SHARDBOX" mount -f a.barecat m 3>&- &
+    pid=$!
+    for ((i = 0; i < 100; i++)); do is_mounted m && break; sleep 0.1; done
+    timed cmp tree/numbers m/numbers
+    timed "$SHARDBOX" umount m
+    wait "$pid"
+}
+
+@test "what a killed server left is cleared by the next mount" {
+    make_archive
+    mounted a.barecat
+    kill -KILL "$(server)"
+    gone
+    run_fail 2 timed ls m
+    stderr_has 'Transport endpoint is not connected'
+    run_ok mounted a.barecat
+    same_as_tree tree m
+}
+
+@test "umount refuses what is in use, and --lazy does not" {
+    make_archive
+    mounted a.barecat
+    exec {held}<m/numbers
+    run_fail 2 timed "$SHARDBOX" umount m
+    stderr_is 'shardbox umount: m: is in use: a program has a file open there, or is in a directory of it; --lazy unmounts it all the same'
+    run_ok timed "$SHARDBOX" umount --lazy m
+    run ! is_mounted m
+    [ "$(timed head -c 3 <&"$held")" = $'1\n2' ]
+    exec {held}<&-
+    gone
+}
+
+@test "a directory may be named by a link, or with a slash at its end" {
+    make_archive
+    ln -s m link
+    run_ok timed "$SHARDBOX" mount a.barecat link
+    timed cmp tree/numbers m/numbers
+    kill "$(pgrep -f "^$SHARDBOX mount a.barecat link\$" | while read -r pid; do
+        [[ $(readlink "/proc/$pid/cwd") == "$PWD" ]] && echo "$pid"
+    done)"
+    for ((i = 0; i < 100; i++)); do is_mounted m || break; sleep 0.1; done
+    run ! is_mounted m
+    run_ok timed "$SHARDBOX" mount a.barecat m/
+    timed cmp tree/numbers m/numbers
+    run_ok timed "$SHARDBOX" umount m/
+    run ! is_mounted m
+}
+
+@test "umount of what is not mounted says so" {
+    run_fail 2 timed "$SHARDBOX" umount m
+    stderr_is 'shardbox umount: m: nothing is mounted there'
+    run_fail 2 timed "$SHARDBOX" umount
+    stderr_has 'no DIR given'
+}
+
+@test "--idle ends a mount that nobody uses" {
+    make_archive
+    mounted --idle=1s a.barecat
+    exec {held}<m/numbers
+    sleep 2.5
+    is_mounted m
+    exec {held}<&-
+    gone
+    run ! is_mounted m
+}
+
+@test "a file whose checksum is wrong ends in EIO, and one line in the log names it" {
+    mkdir tree
+    seq 100000 >tree/numbers
+    echo small >tree/small
+    echo good >tree/good
+    sb pack a.barecat -C tree .
+    flip_byte a.barecat-shard-00000 "$(sql a.barecat "SELECT offset + 5 FROM files WHERE path = 'numbers'")"
+    flip_byte a.barecat-shard-00000 "$(sql a.barecat "SELECT offset FROM files WHERE path = 'small'")"
+    mounted --log="$PWD/log" a.barecat
+    run_fail 1 timed cat m/numbers
+    stderr_has 'Input/output error'
+    run_fail 1 timed cat m/small
+    stderr_has 'Input/output error'
+    output_is ''
+    run_fail 1 timed cat m/small m/numbers
+    run_ok timed cat m/good
+    timed "$SHARDBOX" umount m
+    gone
+    [ "$(grep -c 'numbers: ' log)" -eq 1 ]
+    [ "$(grep -c 'small: ' log)" -eq 1 ]
+    grep -qE '^[-0-9]{10} [:0-9]{8} shardbox\[[0-9]+\] mount: numbers: checksum does not match: bytes are [0-9a-f]{8}, should be [0-9a-f]{8}$' log
+}
+
+@test "in the foreground the log is on stderr" {
+    mkdir tree
+    echo small >tree/small
+    sb pack a.barecat -C tree .
+    flip_byte a.barecat-shard-00000 0
+    run_fail 1 timed "$SHARDBOX" mount a.barecat --at=m -- cat m/small
+    stderr_has 'shardbox mount: small: its bytes do not match their checksum'
+}
+
+@test "--check=open gives out no byte of a damaged file" {
+    mkdir tree
+    seq 200000 >tree/numbers
+    echo good >tree/good
+    sb pack a.barecat -C tree .
+    flip_byte a.barecat-shard-00000 "$(sql a.barecat "SELECT offset + size - 1 FROM files WHERE path = 'numbers'")"
+    mounted --check=open a.barecat
+    run_fail 1 timed head -c 1 m/numbers
+    output_is ''
+    stderr_has 'Input/output error'
+    [ "$(timed cat m/good)" = good ]
+}
+
+@test "--no-check gives out what is there" {
+    mkdir tree
+    echo small >tree/small
+    sb pack a.barecat -C tree .
+    flip_byte a.barecat-shard-00000 0
+    mounted --no-check a.barecat
+    [ "$(timed tail -c +2 m/small)" = mall ]
+    timed "$SHARDBOX" umount m
+    run_fail 2 mounted --no-check --check=open a.barecat
+    stderr_has '--check and --no-check cannot be given together'
+}
+
+@test "a file that was mended is read again" {
+    mkdir tree
+    echo small >tree/small
+    sb pack a.barecat -C tree .
+    flip_byte a.barecat-shard-00000 0
+    mounted a.barecat
+    run_fail 1 timed cat m/small
+    flip_byte a.barecat-shard-00000 0
+    sleep 1.2
+    run_ok timed cat m/small
+    output_is small
+}
+
+@test "extended attributes have the checksum and the place" {
+    make_archive
+    mounted a.barecat
+    run_ok timed python3 -c '
+import os
+print(*sorted(os.listxattr("m/a.txt")), os.listxattr("m/sub"))
+print(*(os.getxattr("m/a.txt", "user." + name).decode() for name in ("crc32c", "shard", "offset")))'
+    output_is "user.crc32c user.offset user.shard []
+$(sql a.barecat "SELECT printf('%08x %d %d', crc32c, shard, offset) FROM files WHERE path = 'a.txt'")"
+}
+
+@test "statfs counts the files, and directories have the links that their subdirectories make" {
+    make_archive
+    mounted a.barecat
+    [ "$(timed stat -f -c %c m)" -eq "$(sql a.barecat 'SELECT count(*) FROM files')" ]
+    [ "$(timed stat -c %h m/sub)" -eq 3 ]
+}
+
+@test "--uid and --gid show one owner of everything" {
+    make_archive
+    mounted --uid=1234 --gid=4321 a.barecat
+    [ "$(timed stat -c '%u %g' m/a.txt m/sub m/link | sort -u)" = '1234 4321' ]
+}
+
+@test "only with --allow-other other users see it, as modes say" {
+    [[ $(id -u) -eq 0 ]] || skip 'not root'
+    make_archive
+    nobody() {
+        timed setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    }
+    chmod 711 m
+    mounted a.barecat
+    cd m && run_fail 2 nobody ls . && cd ..
+    stderr_has 'Permission denied'
+    timed "$SHARDBOX" umount m
+    mounted --allow-other --uid=0 a.barecat
+    cd m
+    run_ok nobody cat a.txt
+    run_fail 1 nobody cat one
+    stderr_has 'Permission denied'
+}
+
+@test "inside a user namespace it needs no root and no helper" {
+    unshare -rm true 2>/dev/null || skip 'no user namespaces'
+    make_archive
+    # shellcheck disable=SC2016 # for the shell that is started
+    run_ok timed unshare -rm "$SHARDBOX" mount a.barecat -- sh -c 'cat "$SHARDBOX_MOUNT/a.txt"'
+    output_is hello
+}
+
+@test "without any means to mount it says what an administrator can do" {
+    [[ $(id -u) -eq 0 ]] || skip 'not root'
+    make_archive
+    mkdir bin
+    run_fail 2 timed env PATH="$PWD/bin" /usr/bin/setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$SHARDBOX" mount a.barecat m
+    stderr_is "shardbox mount: m: cannot be mounted by this user; an administrator can install fusermount3 (package fuse3), or run it in a user namespace, by 'unshare -rm'"
+}
+
+@test "a device that somebody else has mounted is taken as /dev/fd/N, as Apptainer gives it" {
+    [[ $(id -u) -eq 0 ]] || skip 'not root'
+    make_archive
+    cat >apptainer.py <<'END'
+import ctypes, os, subprocess, sys
+device = os.open("/dev/fuse", os.O_RDWR)
+os.dup2(device, 3)
+libc = ctypes.CDLL(None, use_errno=True)
+options = b"fd=3,rootmode=40000,user_id=0,group_id=0"
+if libc.mount(b"shardbox", b"m", b"fuse.shardbox", 1 | 2 | 4, options):
+    sys.exit(os.strerror(ctypes.get_errno()))
+os.set_inheritable(3, True)
+server = subprocess.Popen([sys.argv[1], "mount", "a.barecat", "/dev/fd/3", "-f"], pass_fds=[3])
+os.close(3), os.close(device)
+print(open("m/a.txt").read(), end="")
+subprocess.run(["umount", "m"])
+sys.exit(server.wait())
+END
+    run_ok timed python3 apptainer.py "$SHARDBOX"
+    output_is hello
+}
+
+@test "new files appear within a second, and removed ones go" {
+    make_archive
+    mounted a.barecat
+    timed ls m/sub >/dev/null
+    [ ! -e m/new ]
+    echo new >new
+    sb pack --append a.barecat new
+    sb rm a.barecat a.txt
+    sleep 1.2
+    [ "$(timed cat m/new)" = new ]
+    [ ! -e m/a.txt ]
+    timed ls m | grep -qx new
+}
+
+@test "with --immutable writers are kept out, and it is the same tree" {
+    make_archive
+    mounted --immutable a.barecat
+    same_as_tree tree m
+    run timeout 1 "$SHARDBOX" rm a.barecat a.txt
+    [ "$status" -eq 124 ]
+    [ "$(timed cat m/a.txt)" = hello ]
+    timed "$SHARDBOX" umount m
+    gone
+    run_ok timed "$SHARDBOX" rm a.barecat a.txt
+}
+
+@test "an open file keeps its bytes while the archive is defragmented" {
+    make_archive
+    mounted a.barecat
+    exec {held}<m/numbers
+    sb rm a.barecat a.txt one sub-file
+    sb defrag a.barecat
+    timed cat <&"$held" | cmp - tree/numbers
+    exec {held}<&-
+}
+
+@test "readers are right while files are added, removed and moved" {
+    mkdir tree
+    for ((i = 0; i < 60; i++)); do seq "$i" "$((i + i * 100))" >"tree/f$i"; done
+    sb pack --shard-size=20000 a.barecat -C tree .
+    mounted a.barecat
+    (for ((i = 0; i < 5; i++)); do
+        seq 5000 >extra && sb pack --append a.barecat extra && sb rm a.barecat extra && sb defrag a.barecat || exit
+    done) >writers 2>&1 3>&- &
+    pid=$!
+    while kill -0 "$pid" 2>/dev/null; do
+        for ((i = 0; i < 60; i += 7)); do timed cmp "tree/f$i" "m/f$i" || fail "f$i"; done
+    done
+    wait "$pid" || fail "$(cat writers)"
+}
+
+@test "when another archive took its place, open files are stale, and the rest is the new one" {
+    make_archive
+    mkdir other
+    echo other >other/other
+    mounted --no-check a.barecat
+    exec {held}<m/numbers
+    sb pack --force a.barecat -C other .
+    sleep 1.2
+    [ "$(timed cat m/other)" = other ]
+    [ "$(timed ls m)" = other ]
+    run_fail 1 timed cat <&"$held"
+    stderr_has 'Stale file handle'
+    exec {held}<&-
+}
+
+@test "a shard that vanishes is an error of its files alone" {
+    mkdir tree
+    head -c 3000 /dev/zero >tree/a
+    head -c 3000 /dev/zero >tree/b
+    sb pack --shard-size=3000 a.barecat -C tree .
+    mv a.barecat-shard-00001 away
+    mounted --log="$PWD/log" a.barecat
+    timed cmp tree/a m/a
+    run_fail 1 timed cat m/b
+    stderr_has 'Input/output error'
+    grep -q 'b: .*a.barecat-shard-00001' log
+    mv away a.barecat-shard-00001
+    sleep 1.2
+    timed cmp tree/b m/b
+}
+
+@test "--readahead takes small files that are read as they are stored out of one read" {
+    mkdir tree
+    for ((i = 100; i < 400; i++)); do seq "$i" "$((i + i))" >"tree/f$i"; done
+    sb pack a.barecat -C tree .
+    flip_byte a.barecat-shard-00000 "$(sql a.barecat "SELECT offset FROM files WHERE path = 'f300'")"
+    need_slow
+    LD_PRELOAD=$SLOW_SHIM SLOW_ROOT=$PWD SLOW_MICROSECONDS=0 SLOW_LOG=$PWD/calls \
+        timed "$SHARDBOX" mount --readahead=4M --log="$PWD/log" a.barecat m
+    run_fail 2 timed cmp m/f300 tree/f300
+    for ((i = 100; i < 400; i++)); do
+        ((i == 300)) || cmp "m/f$i" "tree/f$i"
+    done
+    timed "$SHARDBOX" umount m
+    gone
+    [ "$(grep -c 'pread.*a.barecat-shard-00000$' calls)" -lt 20 ]
+    [ "$(grep -c 'f300: ' log)" -eq 1 ]
+}
+
+@test "--readahead gives right bytes to several readers while the archive is changed" {
+    mkdir tree
+    for ((i = 100; i < 300; i++)); do seq "$i" "$((i + i))" >"tree/f$i"; done
+    sb pack a.barecat -C tree .
+    mounted --readahead=64K a.barecat
+    for part in 1 2 3; do
+        for ((i = 101; i < 300; i++)); do cmp "m/f$i" "tree/f$i" || echo "f$i"; done >"bad$part" 2>&1 3>&- &
+    done
+    sb rm a.barecat f100
+    sb defrag a.barecat
+    wait
+    [ -z "$(cat bad?)" ] || fail "$(cat bad?)"
+}
+
+@test "names that no file system can hold are left out, and logged" {
+    make_archive
+    sql a.barecat "UPDATE files SET path = 'sub/../../x' WHERE path = 'one';
+        UPDATE files SET path = '..' WHERE path = 'a.txt';
+        UPDATE files SET path = printf('%.*c', 2000, 'x') WHERE path = 'empty'" || true
+    mounted --log="$PWD/log" a.barecat
+    run_ok timed find m -name '*x*' -printf '%f\n'
+    output_lacks xxxx
+    timed ls -a m >names
+    [ "$(grep -cx '\.\.' names)" -eq 1 ]
+    grep -q 'left out of its directory' log
+}
+
+@test "names that are not UTF-8, or have control characters, are what they are" {
+    make_tree tree
+    make_raw_names tree
+    sb pack a.barecat -C tree .
+    mounted a.barecat
+    same_as_tree tree m
+    [ "$(timed cat m/$'caf\xe9')" = latin ]
+}
+
+@test "one name of a file and a directory is a file, in listings and look-ups" {
+    make_archive
+    sql a.barecat "UPDATE files SET path = 'sub' WHERE path = 'one'"
+    mounted a.barecat
+    [ "$(timed ls m | grep -cx sub)" -eq 1 ]
+    [ "$(timed stat -c %F m/sub)" = 'regular file' ]
+    [ "$(timed find m -maxdepth 1 -name sub -printf %y)" = f ]
+}
+
+@test "a row that cannot be used is named, and its look-up fails" {
+    make_archive
+    sql a.barecat "UPDATE files SET size = -1 WHERE path = 'one'"
+    mounted --log="$PWD/log" a.barecat
+    timed ls m | grep -qx one
+    run_fail 1 timed cat m/one
+    stderr_has 'Input/output error'
+    grep -q 'one: .*size is negative' log
+}
+
+@test "directories without rows exist, as everywhere" {
+    make_archive
+    sql a.barecat "DELETE FROM dirs"
+    mounted a.barecat
+    (cd tree && find . -type f | LC_ALL=C sort) >expected
+    (cd m && timed find . -type f | LC_ALL=C sort) >names
+    cmp expected names
+    timed cmp tree/sub/dir/file.bin m/sub/dir/file.bin
+}
+
+@test "a large directory is listed once, from any place" {
+    mkdir -p tree/many
+    (cd tree/many && seq 5000 | xargs touch)
+    sb pack a.barecat -C tree .
+    mounted a.barecat
+    sb find --type=f a.barecat | LC_ALL=C sort >found
+    (cd m && timed find . -type f -printf '%P\n') | LC_ALL=C sort >names
+    cmp found names
+    run_ok timed python3 - <<'END'
+import ctypes, os
+libc = ctypes.CDLL(None)
+libc.opendir.restype = libc.readdir.restype = ctypes.c_void_p
+libc.telldir.restype = ctypes.c_long
+for name in "opendir readdir telldir seekdir closedir".split():
+    getattr(libc, name).argtypes = [ctypes.c_void_p] + [ctypes.c_long] * (name == "seekdir")
+top = max(((len(files) + len(dirs), path) for path, dirs, files in os.walk("m")))[1]
+handle = libc.opendir(ctypes.c_char_p(top.encode()))
+def name(entry):
+    return ctypes.string_at(entry + 19)
+places, names = [], []
+while True:
+    places.append(libc.telldir(handle))
+    entry = libc.readdir(handle)
+    if not entry:
+        break
+    names.append(name(entry))
+assert len(set(names)) == len(names)
+for i in (0, 2, 3, len(names) // 2, len(names) - 1):
+    libc.seekdir(handle, places[i])
+    assert name(libc.readdir(handle)) == names[i], i
+libc.closedir(handle)
+END
+}
+
+@test "processes that fork read at once, each its own part" {
+    mkdir tree
+    for ((i = 0; i < 40; i++)); do seq "$i" "$((i * 700))" >"tree/f$i"; done
+    sb pack a.barecat -C tree .
+    mounted a.barecat
+    run_ok timed python3 - <<'END'
+import os
+names = sorted(os.listdir("m"))
+held = open("m/f39", "rb")
+children = []
+for worker in range(4):
+    child = os.fork()
+    if child == 0:
+        good = all(open("m/" + n, "rb").read() == open("tree/" + n, "rb").read()
+                   for n in names[worker::4] * 3)
+        good = good and os.pread(held.fileno(), 100, worker * 1000) == \
+            open("tree/f39", "rb").read()[worker * 1000:worker * 1000 + 100]
+        os._exit(not good)
+    children.append(child)
+assert all(os.waitpid(child, 0)[1] == 0 for child in children)
+END
+}
+
+@test "wrong uses are named" {
+    make_archive
+    run_fail 2 timed "$SHARDBOX" mount
+    stderr_is "shardbox mount: no CONTAINER given; try 'shardbox mount --help'"
+    run_fail 2 timed "$SHARDBOX" mount a.barecat
+    stderr_is "shardbox mount: no DIR given, where a.barecat is to be mounted; try 'shardbox mount --help'"
+    run_fail 2 mounted --readahead=1M --no-check a.barecat
+    stderr_has '--readahead needs checksums: it excludes --no-check'
+    run_fail 2 mounted --union a.barecat
+    stderr_has '--union is for several containers'
+    run_fail 2 timed "$SHARDBOX" mount - m
+    stderr_has 'standard input can only be read from end to end'
+    run_fail 2 timed "$SHARDBOX" mount a.barecat no-such-dir
+    stderr_has 'no-such-dir: No such file or directory'
+    run_fail 2 timed "$SHARDBOX" mount a.barecat a.barecat-shard-00000
+    stderr_has 'Not a directory'
+    run_fail 2 mounted no-such.barecat
+    stderr_has 'no-such.barecat: '
+}
