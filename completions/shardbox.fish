@@ -96,7 +96,7 @@ function __shardbox_takes_value
             return 0
         case
             return 0
-        case verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--report verify:--prom verify:--repair-from verify:--repair-prefix verify:-j verify:--threads verify:--bwlimit verify:--max-size verify:--from verify:--iconv verify:--memlimit verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
+        case verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--report verify:--prom verify:--parity-dir verify:--repair-from verify:--repair-prefix verify:-j verify:--threads verify:--bwlimit verify:--max-size verify:--from verify:--iconv verify:--memlimit verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude rm:-j rm:--threads
             return 0
@@ -591,7 +591,8 @@ complete -c shardbox -n '__shardbox_is verify' -l max-age -x -d 'leave out what 
 complete -c shardbox -n '__shardbox_is verify' -l json -d 'print each defect as a line of JSON'
 complete -c shardbox -n '__shardbox_is verify' -l report -r -F -d 'write defects to FILE, as JSON Lines, print none'
 complete -c shardbox -n '__shardbox_is verify' -l prom -r -F -d 'write metrics for Prometheus to FILE'
-complete -c shardbox -n '__shardbox_is verify' -l repair -d 'repair files by their parity files, the index of a cache'
+complete -c shardbox -n '__shardbox_is verify' -l repair -d 'repair by parity files, or the index of a cache'
+complete -c shardbox -n '__shardbox_is verify' -l parity-dir -r -F -d 'with it: where these are, if not beside their files'
 complete -c shardbox -n '__shardbox_is verify' -l repair-from -r -F -d 'restore files from an archive, directory, tar or zip'
 complete -c shardbox -n '__shardbox_is verify' -l repair-prefix -x -d 'with that: the directory of COPY that has the files'
 complete -c shardbox -n '__shardbox_is verify' -s n -l dry-run -d 'print what would change, a line each; change nothing'

@@ -25,7 +25,7 @@ struct verify_repair_settings {
 #define OPTIONS_VERIFY_REPAIR(settings, field)                                                     \
     OPTION_GROUP("Repair"),                                                                        \
         OPTION_FLAG(0, "repair", settings, field.repair,                                           \
-                    "repair files by their parity files, the index of a cache"),                   \
+                    "repair by parity files, or the index of a cache"),                            \
         OPTION_TEXT(0, "parity-dir", settings, field.parity_dir, "DIR",                            \
                     "with it: where these are, if not beside their files", OPERAND_FILE),          \
         OPTION_TEXT(0, "repair-from", settings, field.from, "COPY",                                \

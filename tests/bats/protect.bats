@@ -418,7 +418,7 @@ shardbox protect: dangling: is a symbolic link; give the file that it leads to"
     ln f again
     cp -p f damaged
     run_fail 2 sb protect --repair f
-    stderr_is "shardbox protect: f: has 2 names (hard links), and would change under all of them; --hard-links allows it"
+    stderr_is "shardbox protect: f: has 2 names (hard links), and would change under all of them; 'shardbox protect --repair --hard-links' allows it"
     cmp f damaged
     run_fail 1 sb protect --check f
     run_ok sb protect --repair --hard-links f

@@ -172,7 +172,7 @@ is_as_before() {
 @test "a lost shard that its parity file cannot make is named, and comes from a copy" {
     rm set-shard-00002
     run_fail 1 sb verify --repair set
-    stderr_has "set-shard-00002: is missing, and its parity file can make all of it but"
+    stderr_has "set-shard-00002: is missing, and of its 217770 bytes its parity file can make 0; bring it back from a copy"
     [[ ! -e set-shard-00002 ]] || fail 'half a shard'
     run_ok sb verify --repair --repair-from=copy/set set
     is_as_before
@@ -247,12 +247,101 @@ is_as_before() {
     spoil set-shard-00000 $(($(of a offset) + 100)) 3000
     cp set-shard-00000 as-it-is
     run_fail 1 sb verify --repair set
+    stderr_has "set-shard-00000: changed since it was protected, and its index, "
+    stderr_has "if nobody wrote to it, give it its time with 'touch -d @981173106.123456789 FILE'"
+    cmp set-shard-00000 as-it-is
+    touch -d @981173106.123456789 set-shard-00000
+    run_ok sb verify --repair set
+    is_as_before
+}
+
+@test "nor has a shard that is newer than an index which changed since" {
+    mkdir more
+    seq 30 >more/new
+    run_ok sb pack -q --append set more
+    touch -d '2001-02-03 04:05:07Z' set
+    touch -d '2001-02-03 04:05:08Z' set-shard-00000
+    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
+    cp set-shard-00000 as-it-is
+    run_fail 1 sb verify --repair set
     stderr_has "set-shard-00000: changed after its index, "
-    stderr_has "'touch -r' of the index says so"
+    stderr_has "if nobody wrote to it, 'touch -r' of the index says so"
     cmp set-shard-00000 as-it-is
     touch -r set set-shard-00000
     run_ok sb verify --repair set
-    is_as_before
+    cmp set-shard-00000 copy/set-shard-00000
+}
+
+@test "an older index, copied without its time, confirms nothing in a shard that changed" {
+    mkdir old more
+    cp set old
+    seq 30 >more/new
+    run_ok sb pack -q --append set more
+    run_ok sb rm -q set tree/b1 tree/b3
+    run_ok sb defrag -q set
+    cp set-shard-* copy
+    cp old/set set
+    run --separate-stderr sb verify --repair set
+    ((status == 1))
+    for file in set-shard-0000?; do
+        cmp "$file" "copy/$file"
+    done
+}
+
+@test "a file without a checksum that was moved after a repair was killed stays as it is" {
+    need_shim
+    sql set "UPDATE files SET crc32c = NULL WHERE path = 'tree/b4'"
+    touch -d '2001-02-03 04:05:07Z' set
+    sb protect -q --update set
+    spoil set-shard-00001 100 10
+    for at in 3 6 9 12; do
+        FAULT_CALLS=write,sync FAULT_AT=$at FAULT_HOW=kill LD_PRELOAD=$FAULT_SHIM "$SHARDBOX" verify --repair set || :
+        run_ok sb rm -q -f set tree/b1 tree/b3
+        run_ok sb defrag -q set
+        run --separate-stderr sb verify --repair set
+        run_ok sb cat set tree/b4
+        cmp <(printf '%s\n' "$output") tree/b4
+    done
+}
+
+@test "another index of the same size and time, which is sound, is not set back" {
+    seq 2 20001 >tree/b1
+    for i in 3 4 5 6; do
+        seq "$((i + 1))" 20001 >"tree/b$i"
+    done
+    mkdir new
+    (cd new && sb pack -q --shard-size=500K set ../tree 2>/dev/null || sb pack -q --shard-size=500K set -C .. tree)
+    [[ $(stat -c %s new/set) == "$(stat -c %s set)" ]] || skip 'the new index has another size'
+    touch -r set new/set
+    cp -p new/set set
+    run --separate-stderr sb verify --repair set
+    cmp set new/set
+}
+
+@test "a file is made again only as a whole, tables included" {
+    # Both copies of its table are lost.
+    pages=$(($(stat -c %s set-parity) / 4096))
+    for page in $(seq 1 $((pages - 2))); do
+        [[ $(dd if=set-parity bs=4096 skip="$page" count=1 status=none | head -c 8) != SBPARTAB ]] ||
+            spoil set-parity $((page * 4096)) 4096
+    done
+    rm set
+    run_fail 2 sb verify --repair set
+    stderr_has 'set: is missing, and of its '
+    [[ ! -e set ]]
+}
+
+@test "with --parity-dir parity files are elsewhere" {
+    run_ok sb protect --remove set
+    mkdir parity
+    run_ok sb protect --parity-dir=parity --redundancy=10% set
+    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
+    rm set
+    run_ok sb verify --repair --parity-dir=parity set
+    cmp set copy/set
+    cmp set-shard-00000 copy/set-shard-00000
+    run_fail 2 sb verify --parity-dir=parity set
+    stderr_is 'shardbox verify: --parity-dir goes with --repair'
 }
 
 @test "after an index was brought back, a shard that changed since it was protected is left alone" {

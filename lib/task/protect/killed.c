@@ -94,7 +94,8 @@ enum sb_code sb_protect_was_only_repaired(const struct sb_protected *work, bool 
 /* A commit writes its number twice, here and at 92; damage hardly does. */
 static bool has_other_commits(const struct sb_parity_super *super, const unsigned char *head)
 {
-    return sb_protect_commits(head) != sb_protect_noted_commits(super) &&
+    return sb_protect_commits(head) != 0 &&
+           sb_protect_commits(head) != sb_protect_noted_commits(super) &&
            memcmp(head + 24, head + 92, 4) == 0;
 }
 

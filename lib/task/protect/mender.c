@@ -72,29 +72,34 @@ void sb_mender_free(struct sb_mender *mender)
     free(mender);
 }
 
-bool sb_mender_may_write(struct sb_mender *mender, const char **why)
+enum sb_mender_verdict sb_mender_judge(struct sb_mender *mender)
 {
     struct sb_protected *work = &mender->work;
     const struct sb_parity_super *super = &work->parity->super;
     enum sb_protect_age age;
     struct stat st;
 
-    *why = "";
     if (sb_protect_is_current(super, &work->file->st))
-        return true;
+        return SB_MENDER_MAY_WRITE;
     age = sb_protect_age_of_index(work->options, mender->index);
-    work->resumes =
-        age != SB_PROTECT_REMADE && sb_protect_noted_repair(super) != SB_REPAIRING_NOTHING &&
-        work->file->st.st_size <= super->shape.size && sb_protect_trusts(super, mender->index);
+    if (age == SB_PROTECT_REMADE)
+        return SB_MENDER_OLD_INDEX;
+    work->resumes = sb_protect_noted_repair(super) != SB_REPAIRING_NOTHING &&
+                    work->file->st.st_size <= super->shape.size &&
+                    sb_protect_trusts(super, mender->index);
     if (work->resumes)
-        return true;
-    if (age != SB_PROTECT_NEWER) {
-        *why = age == SB_PROTECT_REMADE ? ", which was lost and made again"
-                                        : ", which is as it was protected, or older";
-        return false;
-    }
+        return SB_MENDER_MAY_WRITE;
+    if (age == SB_PROTECT_NO_NEWER)
+        return SB_MENDER_CHANGED;
     return stat(mender->index->path, &st) == 0 &&
-           !sb_time_is_later(work->file->st.st_mtim, st.st_mtim);
+                   !sb_time_is_later(work->file->st.st_mtim, st.st_mtim)
+               ? SB_MENDER_MAY_WRITE
+               : SB_MENDER_NEWER;
+}
+
+struct timespec sb_mender_time(const struct sb_mender *mender)
+{
+    return sb_protect_noted_time(&mender->work.parity->super);
 }
 
 static enum sb_code add(struct sb_mender *mender, const struct sb_parity_part *part, int64_t at,

@@ -27,10 +27,19 @@ void sb_mender_free(struct sb_mender *mender); /* NULL is allowed */
 /*
  * May its bytes be replaced by what the index confirms? Only if the file is as it was protected, or
  * is not newer than the index, which then knows of all that was written to it; and only the first
- * of both if the index was brought back (lost.h), or has no commit since it was protected: then
- * `why` says so, else it is "".
+ * of both if the index was brought back (lost.h), or has no commit since it was protected.
  */
-bool sb_mender_may_write(struct sb_mender *mender, const char **why);
+enum sb_mender_verdict {
+    SB_MENDER_MAY_WRITE,
+    SB_MENDER_NEWER,     /* it is newer than the index */
+    SB_MENDER_CHANGED,   /* it changed since it was protected, and the index did not */
+    SB_MENDER_OLD_INDEX, /* likewise, or that was lost and made again */
+};
+
+enum sb_mender_verdict sb_mender_judge(struct sb_mender *mender);
+
+/* The time that it had when it was protected. */
+struct timespec sb_mender_time(const struct sb_mender *mender);
 
 /* Makes what is bad of these bytes; what was made before is dropped. */
 enum sb_code sb_mender_find(struct sb_mender *mender, int64_t from, int64_t to,

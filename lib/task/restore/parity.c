@@ -160,20 +160,28 @@ static enum sb_code mend_shard(struct shard *shard, int64_t after, struct sb_err
 /* Where an index is older than a shard, other files may by now be where it has its own. */
 static bool refuse_newer(const struct shard *shard)
 {
-    const char *index = shard->restore->hold.file, *why;
+    const struct sb_notify *notify = shard->restore->notify;
+    const char *index = shard->restore->hold.file;
+    enum sb_mender_verdict verdict = sb_mender_judge(shard->mender);
+    struct timespec time = sb_mender_time(shard->mender);
 
-    if (sb_mender_may_write(shard->mender, &why))
-        return false;
-    if (*why)
-        sb_report(shard->restore->notify, SB_PROBLEM, "changed", shard->path,
-                  "may have newer files than its index, %s%s: nothing is replaced in it by parity",
-                  index, why);
-    else
-        sb_report(shard->restore->notify, SB_PROBLEM, "changed", shard->path,
-                  "changed after its index, %s, so that nothing is replaced in it by parity; if "
-                  "nobody wrote to it, 'touch -r' of the index says so",
+    if (verdict == SB_MENDER_OLD_INDEX)
+        sb_report(notify, SB_PROBLEM, "changed", shard->path,
+                  "may have newer files than its index, %s, which was lost and made again: nothing "
+                  "is replaced in it by parity",
                   index);
-    return true;
+    else if (verdict == SB_MENDER_CHANGED)
+        sb_report(notify, SB_PROBLEM, "changed", shard->path,
+                  "changed since it was protected, and its index, %s, did not: nothing is replaced "
+                  "in it by parity; if nobody wrote to it, give it its time with 'touch -d "
+                  "@%" PRId64 ".%09ld FILE'",
+                  index, (int64_t)time.tv_sec, time.tv_nsec);
+    else if (verdict == SB_MENDER_NEWER)
+        sb_report(notify, SB_PROBLEM, "changed", shard->path,
+                  "changed after its index, %s: nothing is replaced in it by parity; if nobody "
+                  "wrote to it, 'touch -r' of the index says so",
+                  index);
+    return verdict != SB_MENDER_MAY_WRITE;
 }
 
 /* What keeps one shard from being written leaves it to a copy. */
