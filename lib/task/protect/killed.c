@@ -62,7 +62,7 @@ bool sb_protect_trusts(const struct sb_parity_super *super, const struct sb_prot
 
 static enum sb_code count_bad(const struct sb_protected *work, int64_t *count, struct sb_error *err)
 {
-    static const struct sb_parity_check_options data_alone = {0};
+    const struct sb_parity_check_options data_alone = {0};
     struct sb_parity_bad *bad;
     enum sb_code code = sb_parity_check(&bad, work->parity, work->file, &data_alone, err);
 
