@@ -99,9 +99,6 @@ enum sb_code sb_protect_was_only_repaired(const struct sb_protected *work, bool 
 enum sb_code sb_protect_is_another(const struct sb_protected *work, struct sb_parity_bad *bad,
                                    bool *another, struct sb_error *err) SB_CHECKED;
 
-/* May this be the index of an archive? It may be damaged: then it has shards. */
-bool sb_protect_is_index(const char *path);
-
 /* SB_NOENT, and what to do about the parity file, if there is one. */
 enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int error_number,
                                      struct sb_error *err);
