@@ -28,7 +28,7 @@ setup() {
 
 @test "the rules are valid" {
     run_ok "$promtool" check rules rules.yml
-    output_has 'SUCCESS: 4 rules found'
+    output_has 'SUCCESS: 6 rules found'
 }
 
 # series METRIC[,LABELS] VALUES: a line of input for a test of rules

@@ -93,8 +93,8 @@ enum sb_code sb_protect_was_only_repaired(const struct sb_protected *work, bool 
 
 /*
  * Bad pieces were found in a file that has the size and the time which are noted: has another file
- * of these taken its place? So it seems where most pieces are bad; and of an index also where it is
- * a sound database, and commits were counted, or more is bad than SQLite could overlook.
+ * of these taken its place? So it seems of an index that is a sound database, if commits were
+ * counted, or if more is bad than SQLite could overlook. Of other files nothing says so.
  */
 enum sb_code sb_protect_is_another(const struct sb_protected *work, struct sb_parity_bad *bad,
                                    bool *another, struct sb_error *err) SB_CHECKED;

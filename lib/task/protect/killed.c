@@ -159,8 +159,8 @@ enum sb_code sb_protect_is_another(const struct sb_protected *work, struct sb_pa
     unsigned char head[SB_PROTECT_HEAD];
     bool spoiled;
 
-    *another = there > 1 && pieces > there / 2;
-    if (*another || !sb_protect_is_index(work->path) || !sb_database_is_sound(work->path))
+    *another = false;
+    if (!sb_protect_is_index(work->path) || !sb_database_is_sound(work->path))
         return SB_OK;
     if (sb_protect_read_head(work, head, err) || is_spoiled(work, bad, pieces, &spoiled, err))
         return err->code;
