@@ -254,11 +254,7 @@ static void block_signals(sigset_t *before)
 {
     sigset_t signals;
 
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigaddset(&signals, SIGCHLD);
+    sb_mount_signals(&signals);
     pthread_sigmask(SIG_BLOCK, &signals, before);
 }
 

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "store/store.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,11 +71,14 @@ enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options 
 enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir,
                              struct sb_error *err) SB_CHECKED;
 
+/* The signals that sb_mount_serve waits for. */
+void sb_mount_signals(sigset_t *signals);
+
 /*
  * Answers until it is unmounted, is idle for as long as the options say, or one of SIGINT, SIGTERM
  * and SIGHUP comes: then it unmounts. With a child (0: there is none), it ends when that ends, and
  * signals are passed on to it; *status is as of waitpid. The caller has blocked these signals, and
- * SIGCHLD, before it made the child.
+ * SIGCHLD (sb_mount_signals), before it made the child.
  */
 enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status,
                             struct sb_error *err) SB_CHECKED;

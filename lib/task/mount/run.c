@@ -190,15 +190,20 @@ static void finish(struct sb_mount *mount)
     sb_log_drain(mount->log, mount->options.notify);
 }
 
+void sb_mount_signals(sigset_t *signals)
+{
+    sigemptyset(signals);
+    sigaddset(signals, SIGINT);
+    sigaddset(signals, SIGTERM);
+    sigaddset(signals, SIGHUP);
+    sigaddset(signals, SIGCHLD);
+}
+
 static enum sb_code open_signals(struct serving *serving, struct sb_error *err)
 {
     sigset_t signals;
 
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigaddset(&signals, SIGCHLD);
+    sb_mount_signals(&signals);
     serving->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     return serving->signals < 0 ? sb_fail_errno(err, errno, "signalfd") : SB_OK;
 }
