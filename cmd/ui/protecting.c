@@ -64,7 +64,7 @@ void protecting_add(struct protecting *protecting, const char *path)
 {
     struct sb_error err;
 
-    if (sb_protect_walk_in(path, protecting->wanted.parity_dir, add_file, protecting, &err))
+    if (sb_protect_walk(path, protecting->wanted.parity_dir, add_file, protecting, &err))
         message_failure(&err);
 }
 

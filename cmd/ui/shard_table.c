@@ -222,7 +222,7 @@ void show_file(const char *path, size_t skip, bool parity, bool nul)
     output_line(path + skip, strlen(path) - skip, nul);
     if (!parity)
         return;
-    output_need(sb_protect_find(path, &name, &err));
+    output_need(sb_protect_find(path, NULL, &name, &err));
     if (name.size > 0)
         output_line(name.data + skip, name.size - skip, nul);
     sb_buf_release(&name);

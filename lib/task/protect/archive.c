@@ -126,8 +126,7 @@ static bool has_parity(const char *shard, const char *parity_dir)
     struct sb_parity *parity = NULL;
     struct sb_buf name = {0};
     struct sb_error ignored;
-    bool has = sb_protect_name_in(shard, parity_dir, &name, &ignored) == SB_OK &&
-               is_file(name.data) &&
+    bool has = sb_protect_find(shard, parity_dir, &name, &ignored) == SB_OK && name.size > 0 &&
                sb_parity_open(&parity, name.data, SB_PARITY_READ, &ignored) == SB_OK &&
                sb_protect_has_note(&parity->super);
 
@@ -144,15 +143,9 @@ static bool is_to_be_protected(const char *shard, const char *parity_dir)
     return lstat(shard, &st) == 0 ? !S_ISLNK(st.st_mode) : has_parity(shard, parity_dir);
 }
 
-enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const char *path),
-                             void *context, struct sb_error *err)
-{
-    return sb_protect_walk_in(path, NULL, each, context, err);
-}
-
-enum sb_code sb_protect_walk_in(const char *path, const char *parity_dir,
-                                void (*each)(void *context, const char *path), void *context,
-                                struct sb_error *err)
+enum sb_code sb_protect_walk(const char *path, const char *parity_dir,
+                             void (*each)(void *context, const char *path), void *context,
+                             struct sb_error *err)
 {
     struct shards shards = {0};
     char *base = NULL, *shard;

@@ -211,9 +211,8 @@ static bool has_parity(const char *path, const struct sb_protect_options *option
 {
     struct sb_buf name = {0};
     struct sb_error ignored;
-    struct stat st;
-    bool has = sb_protect_name_in(path, options->parity_dir, &name, &ignored) == SB_OK &&
-               lstat(name.data, &st) == 0 && S_ISREG(st.st_mode);
+    bool has =
+        sb_protect_find(path, options->parity_dir, &name, &ignored) == SB_OK && name.size > 0;
 
     sb_buf_release(&name);
     return has;
@@ -291,7 +290,7 @@ struct missing {
 static enum sb_code walk(struct missing *missing, void (*each)(void *context, const char *path),
                          struct sb_error *err)
 {
-    return sb_protect_walk_in(missing->index, missing->options->parity_dir, each, missing, err);
+    return sb_protect_walk(missing->index, missing->options->parity_dir, each, missing, err);
 }
 
 static bool is_missing_shard(const struct missing *missing, const char *path)

@@ -9,12 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_error *err)
-{
-    return sb_protect_name_in(path, NULL, out, err);
-}
-
-enum sb_code sb_protect_name_in(const char *path, const char *parity_dir, struct sb_buf *out,
+static enum sb_code name_parity(const char *path, const char *parity_dir, struct sb_buf *out,
                                 struct sb_error *err)
 {
     sb_buf_clear(out);
@@ -44,11 +39,12 @@ static enum sb_code find_origin(char **out, const char *path, struct sb_error *e
     return *out ? SB_OK : sb_fail_memory(err);
 }
 
-enum sb_code sb_protect_find(const char *path, struct sb_buf *out, struct sb_error *err)
+enum sb_code sb_protect_find(const char *path, const char *parity_dir, struct sb_buf *out,
+                             struct sb_error *err)
 {
     struct stat st;
 
-    if (sb_protect_name(path, out, err))
+    if (name_parity(path, parity_dir, out, err))
         return err->code;
     if (lstat(out->data, &st) || !S_ISREG(st.st_mode))
         sb_buf_clear(out);
@@ -93,7 +89,7 @@ enum sb_code sb_protect_look(const char *path, const char *parity_dir,
     if (!target && errno == ENOMEM)
         code = sb_fail_memory(err);
     if (!code)
-        code = sb_protect_name_in(target ? target : path, parity_dir, &name, err);
+        code = name_parity(target ? target : path, parity_dir, &name, err);
     if (!code && sb_protect_find_super(name.data, &super))
         judge(path, &super, out);
     sb_buf_release(&name);
@@ -112,7 +108,7 @@ int64_t sb_protect_work(const char *path, const struct sb_protect_options *optio
     if (options->act == SB_PROTECT_REMOVE || lstat(path, &st) || !S_ISREG(st.st_mode))
         return 0;
     size = st.st_size;
-    if (check && sb_protect_name_in(path, options->parity_dir, &name, &err) == SB_OK)
+    if (check && name_parity(path, options->parity_dir, &name, &err) == SB_OK)
         size = lstat(name.data, &st) ? 0 : size + st.st_size;
     sb_buf_release(&name);
     return size;
@@ -144,7 +140,7 @@ static enum sb_code refuse_names(const struct sb_protected *work, const char *pa
 enum sb_code sb_protected_begin(struct sb_protected *work, struct sb_error *err)
 {
     const char *dir = work->options->parity_dir;
-    enum sb_code code = sb_protect_name_in(work->path, dir, &work->name, err);
+    enum sb_code code = name_parity(work->path, dir, &work->name, err);
 
     return !code && dir ? find_origin(&work->origin, work->path, err) : code;
 }

@@ -89,15 +89,10 @@ struct sb_protect_guard {
     bool rewritten; /* the caller wrote what the file had: it may be as it was protected */
 };
 
-/* The name of the file's parity file, beside it. Replaces what the buffer holds. */
-enum sb_code sb_protect_name(const char *path, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
-
-/* Likewise in this directory; NULL: beside it. */
-enum sb_code sb_protect_name_in(const char *path, const char *parity_dir, struct sb_buf *out,
-                                struct sb_error *err) SB_CHECKED;
-
-/* Likewise, if a file of that name is there; else the buffer is empty. */
-enum sb_code sb_protect_find(const char *path, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
+/* The name of the file's parity file, in this directory or, if it is NULL, beside the file, if a
+ * file of that name is there; else the buffer is empty. Replaces what it holds. */
+enum sb_code sb_protect_find(const char *path, const char *parity_dir, struct sb_buf *out,
+                             struct sb_error *err) SB_CHECKED;
 
 enum sb_protect_state {
     SB_PROTECT_NONE,    /* there is no parity file */
@@ -152,17 +147,13 @@ enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_option
 
 /*
  * Calls `each` for the path, and if it has the name or the beginning of an archive's index, for the
- * shards beside it. They are known by their names alone, as the index may
- * be damaged. A missing shard comes if its parity file is there. Links do not come: they lead to
- * shards of other archives, which are protected there.
+ * shards beside it. They are known by their names alone, as the index may be damaged. A missing
+ * shard comes if its parity file is there, in this directory or, if it is NULL, beside it. Links do
+ * not come: they lead to shards of other archives, which are protected there.
  */
-enum sb_code sb_protect_walk(const char *path, void (*each)(void *context, const char *path),
-                             void *context, struct sb_error *err) SB_CHECKED;
-
-/* Likewise with parity files in this directory; NULL: beside their files. */
-enum sb_code sb_protect_walk_in(const char *path, const char *parity_dir,
-                                void (*each)(void *context, const char *path), void *context,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_walk(const char *path, const char *parity_dir,
+                             void (*each)(void *context, const char *path), void *context,
+                             struct sb_error *err) SB_CHECKED;
 
 /* Is this file one of those that a walk from the path `index` comes to as shards, or passes over?
  */
