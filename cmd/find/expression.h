@@ -39,6 +39,7 @@ enum {
     FIND_ROWS = 1 << 0,    /* more than names, and what is a directory */
     FIND_DEPTH = 1 << 1,   /* visit.depth */
     FIND_CONTENT = 1 << 2, /* the printer's content */
+    FIND_MODES = 1 << 3,   /* as FIND_ROWS, but only modes, and what is a link */
 };
 
 /* More than, less than ('+', '-') or just ('=') the value. */

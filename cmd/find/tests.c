@@ -53,7 +53,7 @@ void find_test_types(struct find_node *node, unsigned types)
     node->passes = type_passes;
     node->types = types;
     /* Names are known with what is a directory; what is a link is not. */
-    node->needs = all_or_none ? 0 : FIND_ROWS;
+    node->needs = all_or_none ? 0 : FIND_MODES;
 }
 
 /* Characters as Unicode has them, each for itself; bytes that are none stay. */
@@ -191,7 +191,7 @@ static bool mode_passes(const struct find_node *node, struct find_visit *visit)
 void find_test_mode(struct find_node *node, char how, uint32_t bits)
 {
     node->passes = mode_passes;
-    node->needs = FIND_ROWS;
+    node->needs = FIND_MODES;
     node->mode.how = how;
     node->mode.bits = bits;
 }

@@ -82,12 +82,12 @@ void find_consider(struct finding *finding, const struct sb_entry *entry)
 
 static enum sb_code find_by_path(struct finding *finding, struct sb_error *err)
 {
+    const unsigned needs = finding->settings->expression.needs;
     struct sb_entry entry;
     enum sb_code code = SB_OK;
 
-    /* The index of names alone answers much faster than whole rows. */
-    if (!(finding->settings->expression.needs & FIND_ROWS))
-        sb_select_names_only(finding->select);
+    if (!(needs & FIND_ROWS))
+        sb_select_columns(finding->select, needs & FIND_MODES ? SB_NAMES_AND_MODES : SB_NAMES);
     while (!finding->visit.quit && !(code = sb_select_next(finding->select, &entry, err)))
         find_consider(finding, &entry);
     return code == SB_END ? SB_OK : code;

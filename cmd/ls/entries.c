@@ -165,9 +165,11 @@ static enum sb_code list_directory(struct list *list, const char *path, size_t s
     enum sb_code code = SB_OK;
 
     *has_directories = false;
-    /* Where only names are shown, and in their order, nothing else is fetched. */
-    query.names_only = list->style.form == LISTING_LINES && !list->sort &&
-                       !list->settings->classify && list->settings->colour == COLOUR_NEVER;
+    /* Where names are shown, and in their order, little else is fetched. */
+    if (list->style.form == LISTING_LINES && !list->sort)
+        query.columns = list->settings->classify || list->settings->colour != COLOUR_NEVER
+                            ? SB_NAMES_AND_MODES
+                            : SB_NAMES;
     write_header(list, path, size);
     if (list->sort)
         code = sb_entry_sort_begin(list->sort, err);

@@ -535,7 +535,7 @@ static enum sb_code first_of_range(struct sb_archive *archive, bool dir, const s
     else if (!sb_database_row(statement, &code, err) && !code)
         code = SB_NOENT;
     if (!code) {
-        sb_row_name(statement, dir, entry);
+        sb_row_name(statement, dir, false, entry);
         if (sb_buf_set(&archive->found, entry->path, entry->path_size))
             code = sb_fail_memory(err);
         entry->path = archive->found.data;

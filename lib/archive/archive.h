@@ -166,13 +166,20 @@ enum sb_order {
     SB_BY_ADDRESS, /* by shard, offset; files and links only */
 };
 
+/* What is read of each row; less is faster. */
+enum sb_columns {
+    SB_WHOLE_ROWS,
+    SB_NAMES_AND_MODES, /* path, row, type and mode: half the time */
+    SB_NAMES,           /* path, row and type (SB_FILE for a link): a quarter of the time */
+};
+
 struct sb_query {
     enum sb_order order;
-    bool files;   /* files and links */
-    bool dirs;    /* directories; SB_BY_PATH only */
+    enum sb_columns columns; /* SB_BY_PATH only */
+    bool files;              /* files and links */
+    bool dirs;               /* directories; SB_BY_PATH only */
     bool shallow; /* SB_BY_PATH only: only direct children of `under`, including directories without
                      a row. Takes time proportional to the children. */
-    bool names_only;    /* SB_BY_PATH only: only path and type (SB_FILE for a link); much faster */
     const char *prefix; /* SB_BY_PATH, not shallow: names that begin with these bytes, instead of
                            `under`; NULL for none */
     bool recorded;      /* shallow only: omit directories without a row, so that files need not be
@@ -214,6 +221,10 @@ enum sb_code sb_archive_has_below(struct sb_archive *archive, const char *dir, b
  */
 enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry,
                             struct sb_error *err) SB_CHECKED;
+
+/* Has the cursor fetched the next entry already? Then sb_cursor_next does not use the archive, and
+ * another thread may do so meanwhile. */
+bool sb_cursor_is_ahead(struct sb_cursor *cursor);
 
 /* The number of the archive's own shards (shardcount.h), by the usable rows; 0 without files. */
 enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out,

@@ -133,13 +133,14 @@ static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query
     for (i = 0; i < 2; i++) {
         cursor->streams[i].batch.limit = query->files ? FIRST_OF_ALL : FIRST_OF_DIRS;
         cursor->streams[i].archive = cursor->archive;
-        cursor->streams[i].names_only = query->names_only;
+        cursor->streams[i].columns = query->columns;
         cursor->streams[i].implied_wanted = query->dirs && !query->recorded;
         if (set_range(&cursor->streams[i], query))
             return sb_fail_memory(err);
     }
     /* Files are also scanned for directories if those without a row are included. */
-    files->names_only = query->names_only || !query->files;
+    if (!query->files)
+        files->columns = SB_NAMES;
     files->done = !query->files && !(query->shallow && files->implied_wanted);
     dirs->done = !query->dirs;
     cursor->everything = !query->shallow && !query->prefix && (!query->under || !*query->under);
@@ -219,6 +220,22 @@ static bool is_used_up(const struct sb_stream *stream)
     return stream->batch.at == stream->batch.count && !stream->done;
 }
 
+/* The next row of the stream, NULL at its end. */
+static struct sb_row *head_of(struct sb_cursor *cursor, int which)
+{
+    struct sb_rows *batch = &cursor->streams[which].batch;
+
+    return batch->at < batch->count ? &batch->rows[batch->at] : NULL;
+}
+
+bool sb_cursor_is_ahead(struct sb_cursor *cursor)
+{
+    if (cursor->phase != IN_ORDER || cursor->order == SB_BY_ADDRESS)
+        return cursor->batch.at < cursor->batch.count;
+    return !is_used_up(&cursor->streams[0]) && !is_used_up(&cursor->streams[1]) &&
+           (head_of(cursor, 0) || head_of(cursor, 1));
+}
+
 /* One transaction for both streams: its locks cost more than reading a small directory. */
 static enum sb_code refill(struct sb_cursor *cursor, struct sb_error *err)
 {
@@ -240,14 +257,6 @@ static enum sb_code refill(struct sb_cursor *cursor, struct sb_error *err)
         }
     }
     return sb_archive_end(cursor->archive, code, err);
-}
-
-/* The next row of the stream, NULL at its end. */
-static struct sb_row *head_of(struct sb_cursor *cursor, int which)
-{
-    struct sb_rows *batch = &cursor->streams[which].batch;
-
-    return batch->at < batch->count ? &batch->rows[batch->at] : NULL;
 }
 
 static void deliver(struct sb_rows *batch, struct sb_row *row, struct sb_entry *entry)
@@ -616,7 +625,7 @@ enum sb_code sb_archive_has_below(struct sb_archive *archive, const char *dir, b
                                   struct sb_error *err)
 {
     const struct sb_query below = {
-        .order = SB_BY_PATH, .files = true, .dirs = true, .under = dir, .names_only = true};
+        .order = SB_BY_PATH, .files = true, .dirs = true, .under = dir, .columns = SB_NAMES};
     struct sb_cursor *cursor;
     struct sb_entry entry;
     enum sb_code code = sb_cursor_open(&cursor, archive, &below, err);

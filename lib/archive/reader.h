@@ -23,8 +23,10 @@ enum sb_statement {
     SB_DIR_ONE,    /* ?1 path */
     SB_FILE_ROW,   /* ?1 row number */
     SB_DIR_ROW,    /* ?1 row number */
-    SB_FILE_RANGE, /* ?1 <= path < ?2, in order; as the next three */
+    SB_FILE_RANGE, /* ?1 <= path < ?2, in order; as the next five */
     SB_DIR_RANGE,
+    SB_FILE_MODES, /* only paths and modes */
+    SB_DIR_MODES,
     SB_FILE_NAMES, /* only paths */
     SB_DIR_NAMES,
     SB_FILE_ENDS, /* one integer: are the first and the last path text? As the next */
@@ -83,8 +85,8 @@ enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err)
  */
 void sb_row_entry(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry);
 
-/* The same for the statements that return only names. */
-void sb_row_name(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry);
+/* The same for the statements that return names, or names and modes. */
+void sb_row_name(sqlite3_stmt *row, bool is_dir, bool with_mode, struct sb_entry *entry);
 
 /* Is there a row in the range? names is SB_FILE_NAMES or SB_DIR_NAMES. */
 enum sb_code sb_range_has_rows(struct sb_archive *archive, enum sb_statement names,
@@ -131,9 +133,10 @@ static inline const char *sb_row_path(const struct sb_rows *batch, const struct 
 struct sb_stream {
     struct sb_archive *archive;
     bool is_dir;
-    bool names_only;
+    enum sb_columns columns;
     bool done;
-    struct sb_buf low;  /* the smallest path not fetched yet */
+    struct sb_buf low;  /* the smallest path not fetched yet, ... */
+    bool lags;          /* ... but for the last row of the batch, and what is before that */
     struct sb_buf high; /* the first path after the range; empty: no end */
     struct sb_rows batch;
 

@@ -13,6 +13,7 @@
 #define BATCH_BYTES      (512 * 1024)
 
 enum column { PATH, SHARD, OFFSET, SIZE, CRC32C, MODE, UID, GID, MTIME_NS };
+enum name_column { NAME_ROW = 1, NAME_MODE };
 enum dir_column { NUM_SUBDIRS = 1, NUM_FILES, NUM_FILES_TREE, SIZE_TREE };
 
 const char *sb_type_word(enum sb_type type)
@@ -75,11 +76,11 @@ static const char *read_path(sqlite3_stmt *row, struct sb_entry *entry)
     return NULL;
 }
 
-static const char *read_mode(sqlite3_stmt *row, struct sb_entry *entry, bool is_dir)
+static const char *read_mode(sqlite3_stmt *row, int column, struct sb_entry *entry, bool is_dir)
 {
     int64_t mode;
 
-    if (!optional_number(row, MODE, S_IFMT | 07777, SB_HAS_MODE, &entry->has, &mode))
+    if (!optional_number(row, column, S_IFMT | 07777, SB_HAS_MODE, &entry->has, &mode))
         return "mode is not a file mode";
     entry->mode = (uint32_t)mode;
     switch (mode & S_IFMT) {
@@ -101,7 +102,7 @@ static const char *read_mode(sqlite3_stmt *row, struct sb_entry *entry, bool is_
 
 static const char *read_metadata(sqlite3_stmt *row, struct sb_entry *entry, bool is_dir)
 {
-    const char *defect = read_mode(row, entry, is_dir);
+    const char *defect = read_mode(row, MODE, entry, is_dir);
     sqlite3_value *mtime = sqlite3_column_value(row, MTIME_NS);
     int type = sqlite3_value_type(mtime);
 
@@ -178,11 +179,13 @@ void sb_row_entry(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry)
         entry->defect = read_metadata(row, entry, is_dir);
 }
 
-void sb_row_name(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry)
+void sb_row_name(sqlite3_stmt *row, bool is_dir, bool with_mode, struct sb_entry *entry)
 {
     *entry = (struct sb_entry){.type = is_dir ? SB_DIR : SB_FILE,
-                               .row = sqlite3_column_int64(row, PATH + 1)};
+                               .row = sqlite3_column_int64(row, NAME_ROW)};
     entry->defect = read_path(row, entry);
+    if (!entry->defect && with_mode)
+        entry->defect = read_mode(row, NAME_MODE, entry, is_dir);
 }
 
 void sb_rows_release(struct sb_rows *batch)

@@ -37,7 +37,7 @@ struct sb_select {
     struct sb_archive *archive;
     enum sb_reach reach;
     bool everything;
-    bool names_only;
+    enum sb_columns columns;
     bool absent; /* some arguments are names that the archive does not have */
     struct argument *arguments;
     size_t argument_count;
@@ -303,9 +303,9 @@ bool sb_select_everything(const struct sb_select *select)
     return select->everything;
 }
 
-void sb_select_names_only(struct sb_select *select)
+void sb_select_columns(struct sb_select *select, enum sb_columns columns)
 {
-    select->names_only = true;
+    select->columns = columns;
 }
 
 bool sb_select_unmatched(const struct sb_select *select, size_t i)
@@ -385,7 +385,7 @@ static enum sb_code open_span(struct sb_select *select, const struct span *span,
     struct sb_buf under = {0};
     enum sb_code code = SB_OK;
 
-    query.names_only = select->names_only;
+    query.columns = select->columns;
     if (span->kind == SPAN_CHILDREN) {
         query.shallow = true;
         if (span->text.size && sb_buf_set(&under, span->text.data, span->text.size - 1))

@@ -37,8 +37,8 @@ void sb_select_free(struct sb_select *select);
 /* Does it select the whole archive? Then a caller may use a cursor of its own. */
 bool sb_select_everything(const struct sb_select *select);
 
-/* Before the first entry: only names and types are needed, as sb_query.names_only. */
-void sb_select_names_only(struct sb_select *select);
+/* Before the first entry: what is needed of each, at least; else whole rows. */
+void sb_select_columns(struct sb_select *select, enum sb_columns columns);
 
 /*
  * The next selected entry; SB_END after the last. The root directory is never delivered, even if an

@@ -46,6 +46,12 @@ static char *path_statement_text(const struct sb_archive *archive, enum sb_state
         return sqlite3_mprintf("SELECT %s, rowid FROM main.%s INDEXED BY \"%w\""
                                " WHERE path >= ?1 AND path < ?2 ORDER BY path",
                                columns, table, index);
+    case SB_FILE_MODES:
+    case SB_DIR_MODES:
+        return sqlite3_mprintf("SELECT path, rowid, %s FROM main.%s INDEXED BY \"%w\""
+                               " WHERE path >= ?1 AND path < ?2 ORDER BY path",
+                               archive->layout.schema == SB_SCHEMA_OLD ? "NULL" : "mode", table,
+                               index);
     case SB_FILE_NAMES:
     case SB_DIR_NAMES:
         return sqlite3_mprintf("SELECT path, rowid FROM main.%s INDEXED BY \"%w\""
@@ -116,6 +122,7 @@ static char *statement_text(const struct sb_archive *archive, enum sb_statement 
     case SB_FILE_ONE:
     case SB_FILE_ROW:
     case SB_FILE_RANGE:
+    case SB_FILE_MODES:
     case SB_FILE_NAMES:
     case SB_FILE_ENDS:
     case SB_FILE_ODD:
@@ -123,6 +130,7 @@ static char *statement_text(const struct sb_archive *archive, enum sb_statement 
     case SB_DIR_ONE:
     case SB_DIR_ROW:
     case SB_DIR_RANGE:
+    case SB_DIR_MODES:
     case SB_DIR_NAMES:
     case SB_DIR_ENDS:
     case SB_DIR_ODD:

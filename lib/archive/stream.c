@@ -47,18 +47,33 @@ static enum sb_code fail_order(const struct sb_stream *stream, struct sb_error *
 
 static enum sb_code open_range(struct sb_stream *stream, sqlite3_stmt **out, struct sb_error *err)
 {
-    static const enum sb_statement which[2][2] = {{SB_FILE_RANGE, SB_FILE_NAMES},
-                                                  {SB_DIR_RANGE, SB_DIR_NAMES}};
+    static const enum sb_statement which[2][3] = {{SB_FILE_RANGE, SB_FILE_MODES, SB_FILE_NAMES},
+                                                  {SB_DIR_RANGE, SB_DIR_MODES, SB_DIR_NAMES}};
     enum sb_code code;
 
-    code =
-        sb_archive_statement(stream->archive, which[stream->is_dir][stream->names_only], out, err);
+    code = sb_archive_statement(stream->archive, which[stream->is_dir][stream->columns], out, err);
     if (!code && sb_bind_range(*out, &stream->low, &stream->high))
         code = sb_database_fail(stream->archive->db, err);
     return code;
 }
 
-/* The next row of the statement. An index out of order must not make the scan loop forever. */
+static const struct sb_row *last_row(const struct sb_stream *stream)
+{
+    return &stream->batch.rows[stream->batch.count - 1];
+}
+
+/* An index out of order must not make the scan loop forever. */
+static bool in_order(const struct sb_stream *stream, const struct sb_entry *entry)
+{
+    if (!stream->lags)
+        return sb_compare_bytes(entry->path, entry->path_size, stream->low.data,
+                                stream->low.size) >= 0;
+    return sb_compare_bytes(entry->path, entry->path_size,
+                            sb_row_path(&stream->batch, last_row(stream)),
+                            last_row(stream)->entry.path_size) > 0;
+}
+
+/* The next row of the statement. */
 static enum sb_code step(struct sb_stream *stream, sqlite3_stmt *statement, struct sb_entry *entry,
                          struct sb_error *err)
 {
@@ -70,13 +85,50 @@ static enum sb_code step(struct sb_stream *stream, sqlite3_stmt *statement, stru
     }
     if (rc != SQLITE_ROW)
         return sb_database_fail(stream->archive->db, err);
-    if (stream->names_only)
-        sb_row_name(statement, stream->is_dir, entry);
-    else
+    if (stream->columns == SB_WHOLE_ROWS)
         sb_row_entry(statement, stream->is_dir, entry);
-    if (sb_compare_bytes(entry->path, entry->path_size, stream->low.data, stream->low.size) < 0)
-        return fail_order(stream, err);
-    return SB_OK;
+    else
+        sb_row_name(statement, stream->is_dir, stream->columns == SB_NAMES_AND_MODES, entry);
+    return in_order(stream, entry) ? SB_OK : fail_order(stream, err);
+}
+
+static enum sb_code add_row(struct sb_stream *stream, const struct sb_entry *entry,
+                            struct sb_error *err)
+{
+    enum sb_code code = sb_rows_add(&stream->batch, entry, false, err);
+
+    stream->lags |= !code;
+    return code;
+}
+
+/* Before its rows change places. */
+static enum sb_code catch_up(struct sb_stream *stream, struct sb_error *err)
+{
+    const size_t base = stream->prefix.size;
+    const struct sb_row *last;
+    const char *path;
+
+    if (!stream->lags)
+        return SB_OK;
+    stream->lags = false;
+    last = last_row(stream);
+    path = sb_row_path(&stream->batch, last);
+    if (sb_buf_set(&stream->position, path + base, last->entry.path_size - base))
+        return sb_fail_memory(err);
+    return go_past(stream, path, last->entry.path_size, err);
+}
+
+/* code is that of the scan, whose rows are fetched also if it failed. */
+static enum sb_code end_scan(struct sb_stream *stream, sqlite3_stmt *statement, enum sb_code code,
+                             struct sb_error *err)
+{
+    struct sb_error other;
+
+    sqlite3_reset(statement);
+    if (!catch_up(stream, &other) || (code && code != SB_END))
+        return code;
+    *err = other;
+    return err->code;
 }
 
 enum sb_code sb_stream_fill(struct sb_stream *stream, struct sb_error *err)
@@ -90,11 +142,9 @@ enum sb_code sb_stream_fill(struct sb_stream *stream, struct sb_error *err)
     while (!code && !sb_rows_is_full(&stream->batch)) {
         code = step(stream, statement, &entry, err);
         if (!code)
-            code = sb_rows_add(&stream->batch, &entry, false, err);
-        if (!code)
-            code = go_past(stream, entry.path, entry.path_size, err);
+            code = add_row(stream, &entry, err);
     }
-    sqlite3_reset(statement);
+    code = end_scan(stream, statement, code, err);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -124,6 +174,7 @@ static enum sb_code skip_below(struct sb_stream *stream, sqlite3_stmt *statement
 
     if (code)
         return code;
+    stream->lags = false;
     if (sb_buf_set(&stream->position, path + stream->prefix.size,
                    child_size - stream->prefix.size) ||
         sb_buf_set(&stream->low, path, child_size) || sb_buf_add_char(&stream->low, '/' + 1))
@@ -140,18 +191,15 @@ static enum sb_code take_child(struct sb_stream *stream, sqlite3_stmt *statement
     const char *name = entry->path + stream->prefix.size;
     size_t size = entry->path_size - stream->prefix.size;
     const char *slash = size ? memchr(name, '/', size) : NULL;
-    enum sb_code code = SB_OK;
 
     /* An empty component is not a directory: such a row counts as a child with an odd name. */
     if (slash && slash != name)
         return skip_below(stream, statement, entry->path, (size_t)(slash - entry->path), err);
     if (stream->rows_wanted)
-        code = sb_rows_add(&stream->batch, entry, false, err);
-    if (!code && sb_buf_set(&stream->position, name, size))
-        code = sb_fail_memory(err);
-    if (!code)
-        code = go_past(stream, entry->path, entry->path_size, err);
-    return code;
+        return add_row(stream, entry, err);
+    if (sb_buf_set(&stream->position, name, size))
+        return sb_fail_memory(err);
+    return go_past(stream, entry->path, entry->path_size, err);
 }
 
 static enum sb_code look_below(struct sb_stream *stream, const struct sb_buf *child,
@@ -265,7 +313,7 @@ enum sb_code sb_stream_fill_children(struct sb_stream *stream, struct sb_error *
         if (!code)
             code = take_child(stream, statement, &entry, err);
     }
-    sqlite3_reset(statement);
+    code = end_scan(stream, statement, code, err);
     if (!code && stream->implied_wanted)
         code = add_overtaken(stream, err);
     if (code && code != SB_END)

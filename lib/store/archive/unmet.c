@@ -243,7 +243,7 @@ static enum sb_code open_names(struct sb_unmet *unmet, struct sb_cursor **cursor
                                bool dirs, bool files, struct sb_error *err)
 {
     const struct sb_query query = {
-        .order = SB_BY_PATH, .files = files, .dirs = dirs, .under = under, .names_only = true};
+        .order = SB_BY_PATH, .files = files, .dirs = dirs, .under = under, .columns = SB_NAMES};
     enum sb_code code = open_archive(unmet, err);
 
     return code ? code : sb_cursor_open(cursor, unmet->archive, &query, err);

@@ -43,7 +43,7 @@ static enum sb_code walk_archive(struct sb_found *found, struct sb_archive *arch
                              .files = true,
                              .dirs = true,
                              .shallow = true,
-                             .names_only = true,
+                             .columns = SB_NAMES,
                              .under = directory,
                              .after = *found->begin ? found->begin : NULL};
     enum sb_code code = add_same(found, archive, name, dir, err);
