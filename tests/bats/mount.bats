@@ -574,6 +574,31 @@ END
     timed cmp tree/sub/dir/file.bin m/sub/dir/file.bin
 }
 
+@test "a listing has the types and numbers of files, also where it is too long for their attributes" {
+    mkdir -p tree/many
+    (
+        cd tree/many
+        seq -f 'file-%08.0f' 20000 | xargs touch
+        seq -f 'link-%04.0f' 100 | xargs -n 1 ln -s target
+        seq -f 'below-%04.0f' 100 | xargs mkdir
+    )
+    sb pack a.barecat -C tree .
+    mounted a.barecat
+    run_ok timed python3 - <<'END'
+import os
+seen = {"file": 0, "link": 0, "below": 0}
+with os.scandir("m/many") as entries:
+    for entry in entries:
+        seen[entry.name.split("-")[0]] += 1
+        status = os.lstat(entry.path)
+        assert entry.inode() == status.st_ino, entry.name
+        assert entry.is_symlink() == entry.name.startswith("link"), entry.name
+        assert entry.is_dir(follow_symlinks=False) == entry.name.startswith("below"), entry.name
+print(seen)
+END
+    output_is "{'file': 20000, 'link': 100, 'below': 100}"
+}
+
 @test "a large directory is listed once, from any place" {
     mkdir -p tree/many
     (cd tree/many && seq 5000 | xargs touch)

@@ -1,7 +1,7 @@
 #include "task/mount/inode.h"
 
 /* From the lowest bit: row, kind, container, tail, epoch. */
-enum { KIND_AT = 36, CONTAINER_AT = 38, TAIL_AT = 48, EPOCH_AT = 59 };
+enum { KIND_AT = 34, CONTAINER_AT = 36, TAIL_AT = 46, EPOCH_AT = 61 };
 
 uint64_t sb_inode_pack(const struct sb_inode *inode)
 {
@@ -44,7 +44,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 }
 
 /* Of a file, what does not change when it is moved or renamed; of a directory, its path. */
-unsigned sb_inode_tail(const struct sb_entry *entry)
+static uint64_t hash_entry(const struct sb_entry *entry)
 {
     uint64_t hash = mix(1, (uint64_t)entry->type);
 
@@ -56,5 +56,15 @@ unsigned sb_inode_tail(const struct sb_entry *entry)
         hash = mix(hash, entry->has & SB_HAS_CRC ? entry->crc32c : UINT64_MAX);
         hash = mix(hash, entry->has & SB_HAS_MTIME ? (uint64_t)entry->mtime_ns : UINT64_MAX);
     }
-    return (unsigned)(hash >> 40) % SB_INODE_TAILS;
+    return hash;
+}
+
+unsigned sb_inode_tail(const struct sb_entry *entry)
+{
+    return (unsigned)(hash_entry(entry) >> 40) % SB_INODE_TAILS;
+}
+
+uint32_t sb_inode_generation(const struct sb_entry *entry)
+{
+    return (uint32_t)hash_entry(entry);
 }

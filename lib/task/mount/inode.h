@@ -24,9 +24,9 @@ enum sb_inode_kind {
 
 #define SB_INODE_TOP        1    /* the number of the directory that is mounted */
 #define SB_INODE_CONTAINERS 1023 /* their numbers are from 1 */
-#define SB_INODE_ROWS       (((int64_t)1 << 36) - 1)
-#define SB_INODE_TAILS      (1U << 11)
-#define SB_INODE_EPOCHS     (1U << 5)
+#define SB_INODE_ROWS       (((int64_t)1 << 34) - 1)
+#define SB_INODE_TAILS      (1U << 15)
+#define SB_INODE_EPOCHS     (1U << 3)
 
 struct sb_inode {
     unsigned container;
@@ -40,7 +40,7 @@ uint64_t sb_inode_pack(const struct sb_inode *inode);
 struct sb_inode sb_inode_unpack(uint64_t number);
 
 /* The place of an entry in the listing of its directory: where its row is, and no more. Above 2,
- * and below 2^59. sb_inode_unpack knows it, too. */
+ * and below 2^61. sb_inode_unpack knows it, too. */
 uint64_t sb_inode_place(const struct sb_inode *inode);
 
 /* Has it a row of its own? */
@@ -48,5 +48,9 @@ bool sb_inode_has_row(const struct sb_inode *inode);
 
 /* The tail of an entry that has a row. */
 unsigned sb_inode_tail(const struct sb_entry *entry);
+
+/* More bits of what the row holds, beside the number: the system keeps no bytes of one number for
+ * another generation of it. */
+uint32_t sb_inode_generation(const struct sb_entry *entry);
 
 #endif

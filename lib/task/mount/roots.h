@@ -38,19 +38,20 @@ void sb_roots_count(struct sb_roots *roots, struct sb_roots_totals *totals);
 
 /* An entry of a directory. */
 struct sb_roots_item {
-    const char *name;     /* lives until the next call */
-    struct sb_tree *tree; /* the directory is a holder of it */
-    struct sb_inode inode;
-    struct sb_entry entry; /* with a defect: only its type is set */
-    uint64_t place;        /* to go on after it */
+    const char *name;             /* lives until the next call, as does entry */
+    struct sb_tree *tree;         /* the directory is a holder of it */
+    struct sb_inode inode;        /* of names alone, only its place can be used */
+    const struct sb_entry *entry; /* with a defect: only its type is set */
+    uint64_t place;               /* to go on after it */
 };
 
 /*
- * What is in a directory. Belongs to one thread at a time. after: a place, or 0 for all.
- * SB_CHANGED: the directory is gone, or the entry at that place.
+ * What is in a directory. Belongs to one thread at a time. after: a place, or 0 for all. names: of
+ * each entry only what sb_tree_dir_open sets. SB_CHANGED: the directory is gone, or the entry at
+ * that place.
  */
 enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots, uint64_t number,
-                               uint64_t after, struct sb_error *err) SB_CHECKED;
+                               uint64_t after, bool names, struct sb_error *err) SB_CHECKED;
 void sb_roots_dir_free(struct sb_roots_dir *dir); /* NULL is allowed */
 
 /* SB_END after the last. Names that no directory can have are left out, and logged. */

@@ -20,6 +20,7 @@ struct side {
 struct sb_roots_dir {
     struct sb_roots *roots;
     bool of_containers;
+    bool names; /* no more than those, and types */
     size_t next_container;
     struct side *sides; /* the later ones count more */
     size_t count;
@@ -47,7 +48,7 @@ static enum sb_code add_side(struct sb_roots_dir *dir, struct sb_tree *tree, con
                              const char *after, struct sb_error *err)
 {
     struct side *side = &dir->sides[dir->count];
-    enum sb_code code = sb_tree_dir_open(&side->dir, tree, path, after, err);
+    enum sb_code code = sb_tree_dir_open(&side->dir, tree, path, after, dir->names, err);
 
     if (code)
         return code;
@@ -119,7 +120,7 @@ static enum sb_code open_dir(struct sb_roots_dir *dir, uint64_t number, uint64_t
 }
 
 enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots, uint64_t number,
-                               uint64_t after, struct sb_error *err)
+                               uint64_t after, bool names, struct sb_error *err)
 {
     struct sb_roots_dir *dir = calloc(1, sizeof(*dir));
     enum sb_code code = SB_OK;
@@ -128,6 +129,7 @@ enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots
     if (!dir)
         return sb_fail_memory(err);
     dir->roots = roots;
+    dir->names = names;
     dir->of_containers = number == SB_INODE_TOP && sb_roots_has_directories(roots);
     if (dir->of_containers)
         dir->next_container = sb_inode_unpack(after).container;
@@ -142,6 +144,8 @@ enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots
 
 static enum sb_code next_container(struct sb_roots_dir *dir, struct sb_roots_item *item)
 {
+    static const struct sb_entry unread = {
+        .type = SB_DIR, .path = "", .defect = "is not looked at"};
     size_t i = dir->next_container;
 
     if (i >= sb_roots_size(dir->roots))
@@ -149,7 +153,7 @@ static enum sb_code next_container(struct sb_roots_dir *dir, struct sb_roots_ite
     dir->next_container++;
     *item = (struct sb_roots_item){.name = sb_roots_name(dir->roots, i)};
     item->inode = (struct sb_inode){.container = (unsigned)i + 1, .kind = SB_INODE_DIR};
-    item->entry = (struct sb_entry){.type = SB_DIR, .path = "", .defect = "is not looked at"};
+    item->entry = &unread;
     item->place = sb_inode_place(&item->inode);
     return SB_OK;
 }
@@ -199,7 +203,7 @@ static struct side *choose(struct sb_roots_dir *dir)
 /* The name, if a directory of the system can have it. */
 static bool is_usable(const char *name, size_t size)
 {
-    return size > 0 && size <= NAME_MOST && !memchr(name, '/', size) && strlen(name) == size &&
+    return size > 0 && size <= NAME_MOST && !memchr(name, '/', size) && !memchr(name, '\0', size) &&
            strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
@@ -219,8 +223,8 @@ static enum sb_code take(struct sb_roots_dir *dir, struct side *side, struct sb_
     const struct sb_entry *entry = &side->entry;
     enum sb_code code;
 
-    *item = (struct sb_roots_item){
-        .name = entry->path + dir->base, .tree = side->tree, .entry = *entry};
+    *item =
+        (struct sb_roots_item){.name = entry->path + dir->base, .tree = side->tree, .entry = entry};
     dir->used = side;
     if (dir->count > 1 && sb_buf_set(&dir->name, item->name, entry->path_size - dir->base))
         return sb_fail_memory(err);

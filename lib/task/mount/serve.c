@@ -117,14 +117,22 @@ static uint32_t owner_of(int64_t wanted, bool known, int64_t stored, uint32_t ow
     return known ? (uint32_t)stored : own;
 }
 
+uint64_t sb_server_shown_number(uint64_t number)
+{
+    const struct sb_inode inode = sb_inode_unpack(number);
+
+    return number == SB_INODE_TOP ? number : sb_inode_place(&inode);
+}
+
 void sb_server_fill(const struct sb_server *server, const struct sb_tree *tree,
                     const struct sb_entry *entry, uint64_t number, struct stat *st)
 {
     const struct sb_mount_options *options = server->options;
     const struct timespec time = time_of(tree, entry);
 
-    *st = (struct stat){
-        .st_ino = number, .st_mode = sb_server_mode(entry), .st_nlink = links_of(entry)};
+    *st = (struct stat){.st_ino = sb_server_shown_number(number),
+                        .st_mode = sb_server_mode(entry),
+                        .st_nlink = links_of(entry)};
     st->st_uid = owner_of(options->uid, entry->has & SB_HAS_UID, entry->uid, server->uid);
     st->st_gid = owner_of(options->gid, entry->has & SB_HAS_GID, entry->gid, server->gid);
     st->st_atim = st->st_mtim = st->st_ctim = time;
@@ -143,7 +151,7 @@ void sb_server_fill_entry(const struct sb_server *server, const struct sb_tree *
     const uint64_t number = sb_inode_pack(inode);
 
     *param = (struct fuse_entry_param){.ino = number,
-                                       .generation = 1,
+                                       .generation = sb_inode_generation(entry),
                                        .attr_timeout = server->timeout,
                                        .entry_timeout = server->timeout};
     sb_server_fill(server, tree, entry, number, &param->attr);

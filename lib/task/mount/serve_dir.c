@@ -30,6 +30,7 @@ struct block {
 struct open_dir {
     pthread_mutex_t lock;         /* of all below */
     struct sb_roots_dir *listing; /* NULL: not begun */
+    bool plus;                    /* the listing has whole rows */
     uint64_t at;                  /* the place that it goes on from */
     bool waits;                   /* `item` is the next */
     struct sb_roots_item item;
@@ -99,13 +100,13 @@ static bool put_item(const struct sb_server *server, struct block *block,
     struct fuse_entry_param param;
 
     if (!block->plus) {
-        param.attr.st_ino = sb_inode_pack(&item->inode);
-        param.attr.st_mode = sb_server_mode(&item->entry);
+        param.attr.st_ino = item->place;
+        param.attr.st_mode = sb_server_mode(item->entry);
         return put(block, item->name, &param, item->place);
     }
-    sb_server_fill_entry(server, item->tree, &item->entry, &item->inode, &param);
+    sb_server_fill_entry(server, item->tree, item->entry, &item->inode, &param);
     /* Of what cannot be used only the name is listed: its look-up fails. */
-    if (item->entry.defect)
+    if (item->entry->defect)
         param.ino = 0;
     return put(block, item->name, &param, item->place);
 }
@@ -113,7 +114,8 @@ static bool put_item(const struct sb_server *server, struct block *block,
 /* "." and "..", which the system does not look at but for their type. */
 static bool put_dots(struct block *block, fuse_ino_t number, off_t offset)
 {
-    struct fuse_entry_param param = {.attr = {.st_mode = S_IFDIR, .st_ino = number}};
+    struct fuse_entry_param param = {
+        .attr = {.st_mode = S_IFDIR, .st_ino = sb_server_shown_number(number)}};
 
     if (offset < SELF && !put(block, ".", &param, SELF))
         return false;
@@ -123,15 +125,16 @@ static bool put_dots(struct block *block, fuse_ino_t number, off_t offset)
 
 /* Makes the listing go on after that place. */
 static enum sb_code seek(struct sb_server *server, struct open_dir *dir, fuse_ino_t number,
-                         uint64_t place, struct sb_error *err)
+                         uint64_t place, bool plus, struct sb_error *err)
 {
-    if (dir->listing && dir->at == place)
+    if (dir->listing && dir->at == place && dir->plus == plus)
         return SB_OK;
     sb_roots_dir_free(dir->listing);
     dir->listing = NULL;
     dir->waits = false;
     dir->at = place;
-    return sb_roots_dir_open(&dir->listing, server->roots, number, place, err);
+    dir->plus = plus;
+    return sb_roots_dir_open(&dir->listing, server->roots, number, place, !plus, err);
 }
 
 static enum sb_code fill(const struct sb_server *server, struct open_dir *dir, struct block *block,
@@ -188,7 +191,7 @@ static enum sb_code fill_block(struct sb_server *server, struct open_dir *dir, s
         return sb_fail_memory(err);
     if (!put_dots(block, number, offset))
         return SB_OK;
-    code = seek(server, dir, number, offset > PARENT ? (uint64_t)offset : 0, err);
+    code = seek(server, dir, number, offset > PARENT ? (uint64_t)offset : 0, block->plus, err);
     return code ? code : fill(server, dir, block, err);
 }
 

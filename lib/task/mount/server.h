@@ -33,6 +33,10 @@ int sb_server_errno(struct sb_server *server, const char *what, enum sb_code cod
 /* Type and permissions. */
 mode_t sb_server_mode(const struct sb_entry *entry);
 
+/* The number that programs see of what has this one: no bits of what the row holds, so that a
+ * listing of names has it, too. */
+uint64_t sb_server_shown_number(uint64_t number);
+
 /* The attributes of a node; `number` is its own. */
 void sb_server_fill(const struct sb_server *server, const struct sb_tree *tree,
                     const struct sb_entry *entry, uint64_t number, struct stat *st);

@@ -405,9 +405,10 @@ enum sb_code sb_tree_at_place(struct sb_tree *tree, const struct sb_inode *inode
 }
 
 enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, const char *path,
-                              const char *after, struct sb_error *err)
+                              const char *after, bool names, struct sb_error *err)
 {
     const struct sb_query query = {.order = SB_BY_PATH,
+                                   .columns = names ? SB_NAMES_AND_MODES : SB_WHOLE_ROWS,
                                    .files = true,
                                    .dirs = true,
                                    .shallow = true,
@@ -444,6 +445,8 @@ static enum sb_code next_of_cursor(struct sb_tree_dir *dir, struct sb_entry *ent
 {
     enum sb_code code;
 
+    if (sb_cursor_is_ahead(dir->cursor))
+        return sb_cursor_next(dir->cursor, entry, err);
     pthread_mutex_lock(&dir->connection->lock);
     code = sb_cursor_next(dir->cursor, entry, err);
     pthread_mutex_unlock(&dir->connection->lock);

@@ -71,10 +71,11 @@ enum sb_code sb_tree_number(struct sb_tree *tree, const struct sb_entry *entry,
 
 /*
  * What is in a directory, in order of name, which need not exist; after the child `after` (NULL:
- * all). Belongs to one thread at a time, and is freed before the tree.
+ * all). names: only path, row, type and mode of each entry are set. Belongs to one thread at a
+ * time, and is freed before the tree.
  */
 enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, const char *path,
-                              const char *after, struct sb_error *err) SB_CHECKED;
+                              const char *after, bool names, struct sb_error *err) SB_CHECKED;
 void sb_tree_dir_free(struct sb_tree_dir *dir); /* NULL is allowed */
 
 /*

@@ -21,7 +21,7 @@ static void a_number_keeps_all_of_it(void)
         CHECK(is_same(sb_inode_unpack(sb_inode_pack(&inodes[i])), inodes[i]));
         CHECK(sb_inode_pack(&inodes[i]) != SB_INODE_TOP);
         CHECK(sb_inode_place(&inodes[i]) > 2);
-        CHECK(sb_inode_place(&inodes[i]) < UINT64_C(1) << 59);
+        CHECK(sb_inode_place(&inodes[i]) < UINT64_C(1) << 61);
     }
 }
 
@@ -40,6 +40,25 @@ static void a_tail_is_about_what_stays(void)
     CHECK(sb_inode_tail(&renamed) != sb_inode_tail(&dir));
 }
 
+/* The system keeps bytes by both. */
+static void number_and_generation_are_one_content(void)
+{
+    struct sb_entry first = {.path = "a", .path_size = 1, .size = 5, .has = SB_HAS_CRC};
+    struct sb_entry other = first;
+    unsigned same_tails = 0;
+
+    for (other.crc32c = 1; other.crc32c < 10 * SB_INODE_TAILS; other.crc32c++) {
+        if (sb_inode_tail(&other) != sb_inode_tail(&first))
+            continue;
+        same_tails++;
+        CHECK(sb_inode_generation(&other) != sb_inode_generation(&first));
+    }
+    CHECK(same_tails > 0);
+    other.crc32c = first.crc32c;
+    other.offset = 4096;
+    CHECK(sb_inode_generation(&other) == sb_inode_generation(&first));
+}
+
 /* A place does not say what the row holds, but how deep a directory without a row is. */
 static void a_place_is_about_the_row_alone(void)
 {
@@ -55,6 +74,7 @@ int main(void)
 {
     RUN(a_number_keeps_all_of_it);
     RUN(a_tail_is_about_what_stays);
+    RUN(number_and_generation_are_one_content);
     RUN(a_place_is_about_the_row_alone);
     return check_end();
 }
