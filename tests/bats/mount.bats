@@ -329,6 +329,58 @@ same_as_tree() {
     output_is small
 }
 
+@test "of a large file that was mended, no bytes of before are left" {
+    mkdir tree
+    head -c 2000000 /dev/urandom >tree/large
+    sb pack a.barecat -C tree .
+    flip_byte a.barecat-shard-00000 1000
+    mounted --log="$PWD/log" a.barecat
+    run_fail 1 timed cat m/large
+    flip_byte a.barecat-shard-00000 1000
+    for ((i = 0; i < 40; i++)); do
+        sleep 0.1
+        timed cat m/large >got 2>/dev/null || continue
+        cmp got tree/large
+        run_ok cat log
+        output_has "large: is right again"
+        return
+    done
+    fail "it is never read again"
+}
+
+@test "a damaged file is not forgotten over others that are read in part" {
+    mkdir tree
+    head -c 600000 /dev/urandom >tree/large
+    for i in {1..2500}; do truncate -s 140000 "tree/$i"; done
+    sb pack a.barecat -C tree .
+    place=$(sql a.barecat "SELECT offset FROM files WHERE path = 'large'")
+    flip_byte a.barecat-shard-00000 "$((place + 1000))"
+    mounted a.barecat
+    run_fail 1 timed cat m/large
+    (cd m && timed head -qc 100 -- [0-9]* >/dev/null)
+    run_fail 1 timed cat m/large
+}
+
+@test "a large file is checked in whatever order its pieces are read" {
+    mkdir tree
+    head -c 8000000 /dev/urandom >tree/large
+    sb pack a.barecat -C tree .
+    flip_byte a.barecat-shard-00000 1000
+    mounted --log="$PWD/log" a.barecat
+    run_fail 1 timed python3 - <<'END'
+import mmap, os
+size = 131072
+file = os.open("m/large", os.O_RDONLY | os.O_DIRECT)
+block = mmap.mmap(-1, size)
+count = -(-os.fstat(file).st_size // size)
+for i in [*range(0, count, 2), *range(1, count, 4), *range(3, count, 4)]:
+    os.preadv(file, [block], i * size)
+END
+    stderr_has "Input/output error"
+    run_ok cat log
+    output_has "large: checksum does not match"
+}
+
 @test "extended attributes have the checksum and the place" {
     make_archive
     mounted a.barecat

@@ -1,8 +1,32 @@
 #include "task/mount/pieces.h"
 
+#include "core/buf.h"
 #include "core/crc32c.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+void sb_pieces_release(struct sb_pieces *pieces)
+{
+    free(pieces->pieces);
+    *pieces = (struct sb_pieces){0};
+}
+
+/* The first piece that ends after a position, or how many there are. */
+static size_t find_after(const struct sb_pieces *pieces, int64_t at)
+{
+    size_t low = 0, high = pieces->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (pieces->pieces[middle].to > at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
 
 /* Joins piece i and the one after it, if they meet. */
 static void join(struct sb_pieces *pieces, size_t i)
@@ -17,43 +41,66 @@ static void join(struct sb_pieces *pieces, size_t i)
     memmove(piece + 1, piece + 2, (pieces->count - i - 1) * sizeof(*piece));
 }
 
-static bool begin_anew(struct sb_pieces *pieces, struct sb_piece piece)
+/* Puts a piece before piece i, from which it lies apart, or which it meets. */
+static bool insert(struct sb_pieces *pieces, size_t i, const struct sb_piece *piece, size_t most)
 {
-    pieces->pieces[0] = piece;
-    pieces->count = 1;
-    return false;
-}
+    struct sb_error ignored;
+    bool kept = true;
 
-bool sb_pieces_add(struct sb_pieces *pieces, int64_t from, int64_t to, uint32_t crc)
-{
-    const struct sb_piece piece = {.from = from, .to = to, .crc = crc};
-    size_t i = 0;
-
-    while (i < pieces->count && pieces->pieces[i].to <= from)
-        i++;
-    if (i < pieces->count && pieces->pieces[i].from < to)
-        return begin_anew(pieces, piece);
-    /* A piece that goes on with the one before it needs no place of its own. */
-    if (i > 0 && pieces->pieces[i - 1].to == from) {
+    /* One that goes on with the one before it needs no place of its own. */
+    if (i > 0 && pieces->pieces[i - 1].to == piece->from) {
         struct sb_piece *before = &pieces->pieces[i - 1];
 
-        before->crc = sb_crc32c_combine(before->crc, crc, to - from);
-        before->to = to;
+        before->crc = sb_crc32c_combine(before->crc, piece->crc, piece->to - piece->from);
+        before->to = piece->to;
         join(pieces, i - 1);
         return true;
     }
-    if (pieces->count == SB_PIECES_MOST)
-        return begin_anew(pieces, piece);
-    memmove(&pieces->pieces[i + 1], &pieces->pieces[i],
-            (pieces->count - i) * sizeof(*pieces->pieces));
-    pieces->pieces[i] = piece;
+    if (pieces->count >= most) {
+        pieces->count = i = 0;
+        kept = false;
+    }
+    if (sb_grow(&pieces->pieces, &pieces->capacity, pieces->count, sizeof(*piece), &ignored)) {
+        pieces->count = 0;
+        return false;
+    }
+    memmove(&pieces->pieces[i + 1], &pieces->pieces[i], (pieces->count - i) * sizeof(*piece));
+    pieces->pieces[i] = *piece;
     pieces->count++;
     join(pieces, i);
-    return true;
+    return kept;
+}
+
+bool sb_pieces_add(struct sb_pieces *pieces, int64_t from, const void *data, size_t size,
+                   uint32_t crc, size_t most)
+{
+    const int64_t end = from + (int64_t)size;
+    struct sb_piece piece = {.from = from};
+    bool kept = true;
+
+    while (piece.from < end) {
+        const size_t i = find_after(pieces, piece.from);
+        const struct sb_piece *next = i < pieces->count ? &pieces->pieces[i] : NULL;
+
+        if (next && next->from <= piece.from) {
+            piece.from = next->to;
+            continue;
+        }
+        piece.to = next && next->from < end ? next->from : end;
+        piece.crc = crc;
+        if (piece.from > from || piece.to < end)
+            piece.crc = sb_crc32c(0, (const char *)data + (piece.from - from),
+                                  (size_t)(piece.to - piece.from));
+        kept = insert(pieces, i, &piece, most) && kept;
+        piece.from = piece.to;
+    }
+    return kept;
 }
 
 bool sb_pieces_are_whole(const struct sb_pieces *pieces, int64_t size, uint32_t *crc)
 {
+    if (pieces->count != 1 || pieces->pieces[0].from != 0 || pieces->pieces[0].to != size)
+        return false;
     *crc = pieces->pieces[0].crc;
-    return pieces->count == 1 && pieces->pieces[0].from == 0 && pieces->pieces[0].to == size;
+    return true;
 }

@@ -8,22 +8,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SB_PIECES_MOST 16
-
 struct sb_pieces {
     struct sb_piece {
         int64_t from;
         int64_t to;
         uint32_t crc;
-    } pieces[SB_PIECES_MOST]; /* in order, apart from each other */
+    } * pieces; /* in order, apart from each other */
     size_t count;
+    size_t capacity;
 };
 
+void sb_pieces_release(struct sb_pieces *pieces);
+
 /*
- * Adds bytes that were read. False: they overlap with earlier ones, or there are too many pieces;
- * then nothing is known any more but the bytes added.
+ * Adds bytes that were read; those that were read before count once. crc: of all of them; most:
+ * pieces that may lie apart, at least 1. False: there would be more, or memory is short; then
+ * nothing is known any more of what was read before.
  */
-bool sb_pieces_add(struct sb_pieces *pieces, int64_t from, int64_t to, uint32_t crc);
+bool sb_pieces_add(struct sb_pieces *pieces, int64_t from, const void *data, size_t size,
+                   uint32_t crc, size_t most);
 
 /* Is it one piece, of all bytes? Then that is its checksum. */
 bool sb_pieces_are_whole(const struct sb_pieces *pieces, int64_t size, uint32_t *crc);

@@ -10,24 +10,38 @@
 #include "task/mount/unpacked.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
-#define SETS        256
+#define SETS        16384
 #define FILES_A_SET 4
+#define LOCKS       256
+#define PIECES_MOST 4096      /* of a file */
+#define PIECES_ALL  1000000   /* of all files; beyond that, each has one */
 #define AGAIN_AFTER SB_SECOND /* a damaged file is read again, to see whether it is still */
 
-/* What is known of a file that was read in part, or found damaged. */
+/* A file that was read in part. */
 struct file {
     uint64_t number; /* 0: free */
     int64_t used;
     struct sb_pieces pieces;
-    bool damaged;
-    int64_t seen; /* when it was found damaged last */
 };
 
+struct damaged {
+    uint64_t number;
+    int64_t seen; /* when it was found so last */
+    bool mended;  /* it is right now, but the system may keep bytes of before */
+};
+
+/*
+ * A damaged file is never forgotten: the system may keep some of its bytes, so that nobody would
+ * read all of it here any more.
+ */
 struct set {
-    pthread_mutex_t lock;
     struct file files[FILES_A_SET];
+    struct damaged *damaged;
+    size_t damaged_count;
+    size_t damaged_capacity;
 };
 
 struct sb_reading {
@@ -35,6 +49,9 @@ struct sb_reading {
     struct sb_log *log;
     struct sb_unpacked *unpacked;
     struct sb_ahead *ahead; /* NULL: nothing is read ahead */
+    atomic_size_t pieces;   /* of all files */
+    atomic_bool any_mended;
+    pthread_mutex_t locks[LOCKS];
     struct set sets[SETS];
 };
 
@@ -49,8 +66,8 @@ enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahea
         return sb_fail_memory(err);
     reading->check = check;
     reading->log = log;
-    for (size_t i = 0; i < SETS; i++)
-        pthread_mutex_init(&reading->sets[i].lock, NULL);
+    for (size_t i = 0; i < LOCKS; i++)
+        pthread_mutex_init(&reading->locks[i], NULL);
     code = sb_unpacked_new(&reading->unpacked, err);
     if (!code && check && readahead > 0)
         code = sb_ahead_new(&reading->ahead, readahead, err);
@@ -65,19 +82,38 @@ void sb_reading_free(struct sb_reading *reading)
 {
     if (!reading)
         return;
-    for (size_t i = 0; i < SETS; i++)
-        pthread_mutex_destroy(&reading->sets[i].lock);
+    for (size_t i = 0; i < SETS; i++) {
+        for (size_t k = 0; k < FILES_A_SET; k++)
+            sb_pieces_release(&reading->sets[i].files[k].pieces);
+        free(reading->sets[i].damaged);
+    }
+    for (size_t i = 0; i < LOCKS; i++)
+        pthread_mutex_destroy(&reading->locks[i]);
     sb_unpacked_free(reading->unpacked);
     sb_ahead_free(reading->ahead);
     free(reading);
 }
 
-static struct set *set_of(struct sb_reading *reading, uint64_t number)
+static size_t set_of(uint64_t number)
 {
-    return &reading->sets[number * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+    return number * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (SETS - 1);
 }
 
-/* With the lock of the set held; NULL: it is not there. */
+/* The set of a file, locked; unlock_set gives it back. */
+static struct set *lock_set(struct sb_reading *reading, uint64_t number)
+{
+    const size_t i = set_of(number);
+
+    pthread_mutex_lock(&reading->locks[i % LOCKS]);
+    return &reading->sets[i];
+}
+
+static void unlock_set(struct sb_reading *reading, uint64_t number)
+{
+    pthread_mutex_unlock(&reading->locks[set_of(number) % LOCKS]);
+}
+
+/* NULL: it is not there. */
 static struct file *find(struct set *set, uint64_t number)
 {
     for (size_t i = 0; i < FILES_A_SET; i++) {
@@ -87,8 +123,15 @@ static struct file *find(struct set *set, uint64_t number)
     return NULL;
 }
 
-/* The same, in the place of the one that was used longest ago. */
-static struct file *find_or_make(struct set *set, uint64_t number)
+static void drop_file(struct sb_reading *reading, struct file *file)
+{
+    atomic_fetch_sub(&reading->pieces, file->pieces.count);
+    sb_pieces_release(&file->pieces);
+    *file = (struct file){0};
+}
+
+/* In the place of the one that was used longest ago, if it is not there yet. */
+static struct file *find_or_make(struct sb_reading *reading, struct set *set, uint64_t number)
 {
     struct file *file = find(set, number);
 
@@ -98,55 +141,111 @@ static struct file *find_or_make(struct set *set, uint64_t number)
             if (set->files[i].used < file->used)
                 file = &set->files[i];
         }
-        *file = (struct file){.number = number};
+        drop_file(reading, file);
+        file->number = number;
     }
     file->used = sb_clock_ns();
     return file;
 }
 
+static struct damaged *find_damaged(struct set *set, uint64_t number)
+{
+    for (size_t i = 0; i < set->damaged_count; i++) {
+        if (set->damaged[i].number == number)
+            return &set->damaged[i];
+    }
+    return NULL;
+}
+
+/* It was found right. */
 static void forget(struct sb_reading *reading, uint64_t number)
 {
-    struct set *set = set_of(reading, number);
-    struct file *file;
+    struct set *set = lock_set(reading, number);
+    struct damaged *damaged = find_damaged(set, number);
+    struct file *file = find(set, number);
 
-    pthread_mutex_lock(&set->lock);
-    file = find(set, number);
+    if (damaged)
+        *damaged = set->damaged[--set->damaged_count];
     if (file)
-        *file = (struct file){0};
-    pthread_mutex_unlock(&set->lock);
+        drop_file(reading, file);
+    unlock_set(reading, number);
 }
 
 /* Keeps in mind that a file is damaged; logs it once. */
 static void mark_damaged(struct sb_reading *reading, const struct sb_node *node, const char *why)
 {
-    uint64_t number = sb_inode_pack(&node->inode);
-    struct set *set = set_of(reading, number);
-    struct file *file;
-    bool known;
+    const uint64_t number = sb_inode_pack(&node->inode);
+    struct set *set = lock_set(reading, number);
+    struct damaged *damaged = find_damaged(set, number);
+    const bool known = damaged != NULL;
+    struct sb_error ignored;
 
-    pthread_mutex_lock(&set->lock);
-    file = find_or_make(set, number);
-    known = file->damaged;
-    *file =
-        (struct file){.number = number, .used = file->used, .damaged = true, .seen = sb_clock_ns()};
-    pthread_mutex_unlock(&set->lock);
+    if (!known && !sb_grow(&set->damaged, &set->damaged_capacity, set->damaged_count,
+                           sizeof(*damaged), &ignored)) {
+        damaged = &set->damaged[set->damaged_count++];
+        damaged->number = number;
+    }
+    if (damaged) {
+        damaged->seen = sb_clock_ns();
+        damaged->mended = false;
+    }
+    unlock_set(reading, number);
     if (!known)
         sb_log_add(reading->log, SB_PROBLEM, "damaged", node->entry.path, "%s", why);
+}
+
+static void mark_mended(struct sb_reading *reading, const struct sb_node *node)
+{
+    const uint64_t number = sb_inode_pack(&node->inode);
+    struct set *set = lock_set(reading, number);
+    struct damaged *damaged = find_damaged(set, number);
+
+    if (damaged)
+        damaged->mended = true;
+    unlock_set(reading, number);
+    atomic_store(&reading->any_mended, true);
+    sb_log_add(reading->log, SB_WARNING, "mended", node->entry.path, "is right again");
+}
+
+/* One of the set, or 0. */
+static uint64_t find_mended(struct sb_reading *reading, size_t i)
+{
+    const struct set *set = &reading->sets[i];
+    uint64_t number = 0;
+
+    pthread_mutex_lock(&reading->locks[i % LOCKS]);
+    for (size_t k = 0; k < set->damaged_count; k++) {
+        if (set->damaged[k].mended)
+            number = set->damaged[k].number;
+    }
+    pthread_mutex_unlock(&reading->locks[i % LOCKS]);
+    return number;
+}
+
+void sb_reading_take_mended(struct sb_reading *reading, void (*drop)(void *, uint64_t),
+                            void *context)
+{
+    uint64_t number;
+
+    if (!atomic_exchange(&reading->any_mended, false))
+        return;
+    for (size_t i = 0; i < SETS; i++) {
+        while ((number = find_mended(reading, i)) > 0) {
+            drop(context, number);
+            forget(reading, number);
+        }
+    }
 }
 
 /* Is it known as damaged? *again: for so long that it should be read again. */
 static bool is_damaged(struct sb_reading *reading, uint64_t number, bool *again)
 {
-    struct set *set = set_of(reading, number);
-    const struct file *file;
-    bool damaged;
+    struct set *set = lock_set(reading, number);
+    const struct damaged *damaged = find_damaged(set, number);
 
-    pthread_mutex_lock(&set->lock);
-    file = find(set, number);
-    damaged = file && file->damaged;
-    *again = damaged && sb_clock_ns() - file->seen > AGAIN_AFTER;
-    pthread_mutex_unlock(&set->lock);
-    return damaged;
+    *again = damaged && !damaged->mended && sb_clock_ns() - damaged->seen > AGAIN_AFTER;
+    unlock_set(reading, number);
+    return damaged != NULL;
 }
 
 static enum sb_code drop(void *context, const void *data, size_t size, struct sb_error *err)
@@ -175,8 +274,7 @@ static enum sb_code judge(struct sb_reading *reading, struct sb_node *node, enum
     return code;
 }
 
-enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,
-                              struct sb_error *err)
+static enum sb_code check(struct sb_reading *reading, struct sb_node *node, struct sb_error *err)
 {
     struct sb_content *content = sb_tree_content(node->tree);
     enum sb_code code;
@@ -185,9 +283,16 @@ enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,
                              err);
     if (!code)
         code = is_still_same(node, err);
-    if (!code)
-        forget(reading, sb_inode_pack(&node->inode));
     return judge(reading, node, code, err);
+}
+
+enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,
+                              struct sb_error *err)
+{
+    if (check(reading, node, err))
+        return err->code;
+    forget(reading, sb_inode_pack(&node->inode));
+    return SB_OK;
 }
 
 static enum sb_code read_whole(struct sb_reading *reading, struct sb_node *node, void *data,
@@ -209,19 +314,20 @@ static enum sb_code read_whole(struct sb_reading *reading, struct sb_node *node,
 static enum sb_code follow(struct sb_reading *reading, const struct sb_node *node, int64_t offset,
                            const void *data, size_t size, struct sb_error *err)
 {
-    uint64_t number = sb_inode_pack(&node->inode);
-    struct set *set = set_of(reading, number);
+    const size_t most = atomic_load(&reading->pieces) < PIECES_ALL ? PIECES_MOST : 1;
+    const uint64_t number = sb_inode_pack(&node->inode);
     uint32_t crc = sb_crc32c(0, data, size);
-    struct file *file;
+    struct set *set = lock_set(reading, number);
+    struct file *file = find_or_make(reading, set, number);
+    const size_t before = file->pieces.count;
     bool whole;
 
-    pthread_mutex_lock(&set->lock);
-    file = find_or_make(set, number);
-    sb_pieces_add(&file->pieces, offset, offset + (int64_t)size, crc);
+    sb_pieces_add(&file->pieces, offset, data, size, crc, most);
+    atomic_fetch_add(&reading->pieces, file->pieces.count - before);
     whole = sb_pieces_are_whole(&file->pieces, node->entry.size, &crc);
-    if (whole && crc == node->entry.crc32c)
-        *file = (struct file){0};
-    pthread_mutex_unlock(&set->lock);
+    if (whole)
+        drop_file(reading, file);
+    unlock_set(reading, number);
     if (!whole || crc == node->entry.crc32c)
         return SB_OK;
     return sb_fail(err, SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x", crc,
@@ -244,17 +350,25 @@ static enum sb_code read_part(struct sb_reading *reading, struct sb_node *node, 
     return code;
 }
 
-/* A damaged file stays damaged, unless another look shows that it was mended. */
-static enum sb_code look_again(struct sb_reading *reading, struct sb_node *node,
+/* A damaged file stays damaged, unless another look shows that it was mended. Of one that is read
+ * by one request the system keeps no bytes then. */
+static enum sb_code look_again(struct sb_reading *reading, struct sb_node *node, bool whole,
                                struct sb_error *err)
 {
+    const uint64_t number = sb_inode_pack(&node->inode);
     bool again;
 
-    if (!is_damaged(reading, sb_inode_pack(&node->inode), &again))
+    if (!is_damaged(reading, number, &again))
         return SB_OK;
-    if (!again)
-        return sb_fail(err, SB_DAMAGED, "is damaged");
-    return sb_reading_check(reading, node, err);
+    if (again && check(reading, node, err))
+        return err->code;
+    if (again && whole) {
+        forget(reading, number);
+        return SB_OK;
+    }
+    if (again)
+        mark_mended(reading, node);
+    return sb_fail(err, SB_DAMAGED, "is damaged");
 }
 
 enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, int64_t offset,
@@ -269,7 +383,7 @@ enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, i
         size = (size_t)(node->entry.size - offset);
     if (size == 0)
         return SB_OK;
-    code = look_again(reading, node, err);
+    code = look_again(reading, node, (int64_t)size == node->entry.size, err);
     if (code)
         return code;
     if ((int64_t)size == node->entry.size)

@@ -2,9 +2,9 @@
  * Bytes of files that are mounted, and their checksums.
  *
  * A file that is read at once is checked at once. Of one that is read in pieces, in whatever order,
- * the checksums of the pieces are joined until they are that of the whole file. What is known of
- * files that are read is bounded: the one that was read longest ago is forgotten, and then not
- * checked. Thread-safe.
+ * the checksums of the pieces are joined until they are that of the whole file; bytes that are read
+ * again count once. What is known of files that are read is bounded: of tens of thousands that were
+ * begun, the one that was read longest ago is forgotten, and then not checked. Thread-safe.
  */
 #ifndef SB_TASK_MOUNT_READING_H
 #define SB_TASK_MOUNT_READING_H
@@ -27,6 +27,14 @@ void sb_reading_free(struct sb_reading *reading); /* NULL is allowed */
  */
 enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, int64_t offset,
                              void *data, size_t size, size_t *got, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Files that were damaged and are right again: `drop` makes the system forget what it keeps of
+ * each, after which they can be read. It may wait for reads of the file, so that no thread that
+ * answers may call this.
+ */
+void sb_reading_take_mended(struct sb_reading *reading,
+                            void (*drop)(void *context, uint64_t number), void *context);
 
 /* Reads all of it to see whether it matches its checksum; as above. */
 enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,

@@ -385,6 +385,17 @@ void sb_server_free(struct sb_server *server)
     free(server);
 }
 
+static void drop_kept(void *context, uint64_t number)
+{
+    /* A file that nothing is kept of is no error here. */
+    fuse_lowlevel_notify_inval_inode(context, number, 0, 0);
+}
+
+void sb_server_drop_mended(struct sb_server *server)
+{
+    sb_reading_take_mended(server->reading, drop_kept, server->session);
+}
+
 struct fuse_session *sb_server_session(struct sb_server *server)
 {
     return server->session;

@@ -16,6 +16,9 @@
 #define STOP_SIGNAL SIGUSR2 /* makes a waiting read return */
 #define STOP_EVERY  ((struct timespec){.tv_nsec = 2000000})
 
+/* There is no memory for a request: other threads go on. */
+#define MEMORY_AFTER ((struct timespec){.tv_nsec = 10000000})
+
 /* An answer that takes longer waits for a disk or a network, and so do the next ones. */
 #define SLOW_NS   200000
 #define SLOW_LAST SB_SECOND
@@ -132,7 +135,9 @@ static void *work(void *argument)
             continue;
         }
         pass_turn(workers, true);
-        if (got != -EINTR && got != -EAGAIN) {
+        if (got == -ENOMEM)
+            nanosleep(&MEMORY_AFTER, NULL);
+        else if (got != -EINTR && got != -EAGAIN) {
             end(workers);
             break;
         }
