@@ -270,6 +270,12 @@ enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t of
     return code;
 }
 
+void sb_shards_reopen(struct sb_shards *shards, uint32_t shard)
+{
+    if (!shards->bytes)
+        sb_open_files_drop(&shards->files, shard);
+}
+
 int64_t sb_shards_run(struct sb_shards *shards, uint32_t shard, int64_t offset, bool *hole)
 {
     struct sb_error ignored;

@@ -51,6 +51,9 @@ int64_t sb_shards_run(struct sb_shards *shards, uint32_t shard, int64_t offset, 
 enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct stat *out,
                             struct sb_error *err) SB_CHECKED;
 
+/* The shard is opened anew when it is read next: another file may have its name by now. */
+void sb_shards_reopen(struct sb_shards *shards, uint32_t shard);
+
 /*
  * Are offsets in this shard positions in a file? True for an archive's own shards; for an adopted
  * archive see bytes.h.

@@ -86,6 +86,23 @@ struct sb_file *sb_open_files_find(struct sb_open_files *files, uint32_t number,
     return file;
 }
 
+void sb_open_files_drop(struct sb_open_files *files, uint32_t number)
+{
+    struct sb_file *dropped = NULL;
+
+    pthread_mutex_lock(&files->lock);
+    for (size_t i = 0; i < files->most && !dropped; i++) {
+        struct sb_open_slot *slot = &files->slots[i];
+
+        if (slot->file && slot->number == number) {
+            dropped = slot->file;
+            *slot = (struct sb_open_slot){0};
+        }
+    }
+    pthread_mutex_unlock(&files->lock);
+    sb_file_free(dropped);
+}
+
 void sb_open_files_keep(struct sb_open_files *files, uint32_t number, uint32_t generation,
                         struct sb_file *file)
 {

@@ -47,6 +47,9 @@ void sb_open_files_end(struct sb_open_files *files);
 struct sb_file *sb_open_files_find(struct sb_open_files *files, uint32_t number,
                                    uint32_t generation);
 
+/* The next find of that number is for nothing: another file may have its name. */
+void sb_open_files_drop(struct sb_open_files *files, uint32_t number);
+
 /* Keeps a file that the caller has opened after a failed find; adds a holder. */
 void sb_open_files_keep(struct sb_open_files *files, uint32_t number, uint32_t generation,
                         struct sb_file *file);

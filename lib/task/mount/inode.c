@@ -3,6 +3,8 @@
 /* From the lowest bit: row, kind, container, tail, epoch. */
 enum { KIND_AT = 34, CONTAINER_AT = 36, TAIL_AT = 46, EPOCH_AT = 61 };
 
+#define DEPTHS 16
+
 uint64_t sb_inode_pack(const struct sb_inode *inode)
 {
     return ((uint64_t)inode->row & SB_INODE_ROWS) | (uint64_t)inode->kind << KIND_AT |
@@ -43,14 +45,20 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
+static uint64_t mix_path(uint64_t hash, const char *path, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        hash = mix(hash, (unsigned char)path[i]);
+    return hash;
+}
+
 /* Of a file, what does not change when it is moved or renamed; of a directory, its path. */
 static uint64_t hash_entry(const struct sb_entry *entry)
 {
     uint64_t hash = mix(1, (uint64_t)entry->type);
 
     if (entry->type == SB_DIR) {
-        for (size_t i = 0; i < entry->path_size; i++)
-            hash = mix(hash, (unsigned char)entry->path[i]);
+        hash = mix_path(hash, entry->path, entry->path_size);
     } else {
         hash = mix(hash, (uint64_t)entry->size);
         hash = mix(hash, entry->has & SB_HAS_CRC ? entry->crc32c : UINT64_MAX);
@@ -62,6 +70,14 @@ static uint64_t hash_entry(const struct sb_entry *entry)
 unsigned sb_inode_tail(const struct sb_entry *entry)
 {
     return (unsigned)(hash_entry(entry) >> 40) % SB_INODE_TAILS;
+}
+
+/* By the depth, directories above one row are distinguished. */
+unsigned sb_inode_tail_above(const char *path, size_t size, size_t depth)
+{
+    const unsigned hash = (unsigned)(mix_path(1, path, size) >> 40);
+
+    return ((unsigned)depth % DEPTHS + hash * DEPTHS) % SB_INODE_TAILS;
 }
 
 uint32_t sb_inode_generation(const struct sb_entry *entry)

@@ -4,8 +4,8 @@
  *
  * A number has the container and its epoch, which counts how often another archive took its place;
  * the row, and some bits of what the row holds, so that another file in a row that is used again
- * has another number. A directory without a row has the first row below it, and how deep it is
- * above that. Pure functions.
+ * has another number. A directory without a row has the first row below it, and bits of its depth
+ * and its path. Pure functions.
  */
 #ifndef SB_TASK_MOUNT_INODE_H
 #define SB_TASK_MOUNT_INODE_H
@@ -33,7 +33,7 @@ struct sb_inode {
     unsigned epoch; /* modulo SB_INODE_EPOCHS */
     enum sb_inode_kind kind;
     int64_t row;   /* at most SB_INODE_ROWS */
-    unsigned tail; /* bits of what the row holds; of a directory without a row, its components */
+    unsigned tail; /* bits of what the row holds; of a directory without a row, of its path */
 };
 
 uint64_t sb_inode_pack(const struct sb_inode *inode);
@@ -48,6 +48,9 @@ bool sb_inode_has_row(const struct sb_inode *inode);
 
 /* The tail of an entry that has a row. */
 unsigned sb_inode_tail(const struct sb_entry *entry);
+
+/* That of a directory without one; depth: components of its path. */
+unsigned sb_inode_tail_above(const char *path, size_t size, size_t depth);
 
 /* More bits of what the row holds, beside the number: the system keeps no bytes of one number for
  * another generation of it. */

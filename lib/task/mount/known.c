@@ -65,6 +65,17 @@ void sb_known_add(struct sb_known *known, uint64_t number, const struct sb_entry
     pthread_mutex_unlock(&known->locks[place % LOCKS]);
 }
 
+void sb_known_drop(struct sb_known *known, uint64_t number)
+{
+    size_t place = place_of(number);
+    struct slot *slot = &known->slots[place];
+
+    pthread_mutex_lock(&known->locks[place % LOCKS]);
+    if (slot->number == number)
+        slot->number = 0;
+    pthread_mutex_unlock(&known->locks[place % LOCKS]);
+}
+
 bool sb_known_find(struct sb_known *known, uint64_t number, struct sb_entry *entry,
                    struct sb_buf *path)
 {

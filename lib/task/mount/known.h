@@ -20,6 +20,9 @@ void sb_known_free(struct sb_known *known); /* NULL is allowed */
 /* A long path is not kept. */
 void sb_known_add(struct sb_known *known, uint64_t number, const struct sb_entry *entry);
 
+/* It is looked up anew. */
+void sb_known_drop(struct sb_known *known, uint64_t number);
+
 /* False: not known, or for too long. entry->path is in `path`. */
 bool sb_known_find(struct sb_known *known, uint64_t number, struct sb_entry *entry,
                    struct sb_buf *path);

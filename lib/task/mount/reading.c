@@ -30,7 +30,7 @@ struct file {
 struct damaged {
     uint64_t number;
     int64_t seen; /* when it was found so last */
-    bool mended;  /* it is right now, but the system may keep bytes of before */
+    bool kept;    /* the system may keep bytes of it */
 };
 
 /*
@@ -50,7 +50,7 @@ struct sb_reading {
     struct sb_unpacked *unpacked;
     struct sb_ahead *ahead; /* NULL: nothing is read ahead */
     atomic_size_t pieces;   /* of all files */
-    atomic_bool any_mended;
+    atomic_bool any_kept;   /* bytes of a damaged file */
     pthread_mutex_t locks[LOCKS];
     struct set sets[SETS];
 };
@@ -183,56 +183,53 @@ static void mark_damaged(struct sb_reading *reading, const struct sb_node *node,
     if (!known && !sb_grow(&set->damaged, &set->damaged_capacity, set->damaged_count,
                            sizeof(*damaged), &ignored)) {
         damaged = &set->damaged[set->damaged_count++];
-        damaged->number = number;
+        *damaged = (struct damaged){.number = number, .kept = true};
     }
-    if (damaged) {
-        damaged->seen = sb_clock_ns();
-        damaged->mended = false;
-    }
-    unlock_set(reading, number);
-    if (!known)
-        sb_log_add(reading->log, SB_PROBLEM, "damaged", node->entry.path, "%s", why);
-}
-
-static void mark_mended(struct sb_reading *reading, const struct sb_node *node)
-{
-    const uint64_t number = sb_inode_pack(&node->inode);
-    struct set *set = lock_set(reading, number);
-    struct damaged *damaged = find_damaged(set, number);
-
     if (damaged)
-        damaged->mended = true;
+        damaged->seen = sb_clock_ns();
     unlock_set(reading, number);
-    atomic_store(&reading->any_mended, true);
-    sb_log_add(reading->log, SB_WARNING, "mended", node->entry.path, "is right again");
+    if (known)
+        return;
+    atomic_store(&reading->any_kept, true);
+    sb_log_add(reading->log, SB_PROBLEM, "damaged", node->entry.path, "%s", why);
 }
 
-/* One of the set, or 0. */
-static uint64_t find_mended(struct sb_reading *reading, size_t i)
+/* One of the set that the system may keep bytes of, or 0. */
+static uint64_t find_kept(struct sb_reading *reading, size_t i)
 {
-    const struct set *set = &reading->sets[i];
+    struct set *set = &reading->sets[i];
     uint64_t number = 0;
 
     pthread_mutex_lock(&reading->locks[i % LOCKS]);
-    for (size_t k = 0; k < set->damaged_count; k++) {
-        if (set->damaged[k].mended)
+    for (size_t k = 0; k < set->damaged_count && number == 0; k++) {
+        if (set->damaged[k].kept)
             number = set->damaged[k].number;
     }
     pthread_mutex_unlock(&reading->locks[i % LOCKS]);
     return number;
 }
 
-void sb_reading_take_mended(struct sb_reading *reading, void (*drop)(void *, uint64_t),
-                            void *context)
+static void mark_dropped(struct sb_reading *reading, uint64_t number)
+{
+    struct set *set = lock_set(reading, number);
+    struct damaged *damaged = find_damaged(set, number);
+
+    if (damaged)
+        damaged->kept = false;
+    unlock_set(reading, number);
+}
+
+void sb_reading_drop_damaged(struct sb_reading *reading, void (*drop)(void *, uint64_t),
+                             void *context)
 {
     uint64_t number;
 
-    if (!atomic_exchange(&reading->any_mended, false))
+    if (!atomic_exchange(&reading->any_kept, false))
         return;
     for (size_t i = 0; i < SETS; i++) {
-        while ((number = find_mended(reading, i)) > 0) {
+        while ((number = find_kept(reading, i)) > 0) {
             drop(context, number);
-            forget(reading, number);
+            mark_dropped(reading, number);
         }
     }
 }
@@ -243,7 +240,7 @@ static bool is_damaged(struct sb_reading *reading, uint64_t number, bool *again)
     struct set *set = lock_set(reading, number);
     const struct damaged *damaged = find_damaged(set, number);
 
-    *again = damaged && !damaged->mended && sb_clock_ns() - damaged->seen > AGAIN_AFTER;
+    *again = damaged && !damaged->kept && sb_clock_ns() - damaged->seen > AGAIN_AFTER;
     unlock_set(reading, number);
     return damaged != NULL;
 }
@@ -260,7 +257,7 @@ static enum sb_code drop(void *context, const void *data, size_t size, struct sb
 /* Is the entry, which may have been looked up again, of the same content as the number says? */
 static enum sb_code is_still_same(const struct sb_node *node, struct sb_error *err)
 {
-    if (sb_inode_tail(&node->entry) == node->inode.tail)
+    if (sb_node_is_same(node))
         return SB_OK;
     return sb_fail(err, SB_CHANGED, "was replaced by another file");
 }
@@ -274,7 +271,8 @@ static enum sb_code judge(struct sb_reading *reading, struct sb_node *node, enum
     return code;
 }
 
-static enum sb_code check(struct sb_reading *reading, struct sb_node *node, struct sb_error *err)
+enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,
+                              struct sb_error *err)
 {
     struct sb_content *content = sb_tree_content(node->tree);
     enum sb_code code;
@@ -283,16 +281,9 @@ static enum sb_code check(struct sb_reading *reading, struct sb_node *node, stru
                              err);
     if (!code)
         code = is_still_same(node, err);
+    if (!code)
+        forget(reading, sb_inode_pack(&node->inode));
     return judge(reading, node, code, err);
-}
-
-enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,
-                              struct sb_error *err)
-{
-    if (check(reading, node, err))
-        return err->code;
-    forget(reading, sb_inode_pack(&node->inode));
-    return SB_OK;
 }
 
 static enum sb_code read_whole(struct sb_reading *reading, struct sb_node *node, void *data,
@@ -350,25 +341,21 @@ static enum sb_code read_part(struct sb_reading *reading, struct sb_node *node, 
     return code;
 }
 
-/* A damaged file stays damaged, unless another look shows that it was mended. Of one that is read
- * by one request the system keeps no bytes then. */
-static enum sb_code look_again(struct sb_reading *reading, struct sb_node *node, bool whole,
+/* A damaged file stays damaged, unless another look shows that it, or its shard, was mended. */
+static enum sb_code look_again(struct sb_reading *reading, struct sb_node *node,
                                struct sb_error *err)
 {
-    const uint64_t number = sb_inode_pack(&node->inode);
     bool again;
 
-    if (!is_damaged(reading, number, &again))
+    if (!is_damaged(reading, sb_inode_pack(&node->inode), &again))
         return SB_OK;
-    if (again && check(reading, node, err))
+    if (!again)
+        return sb_fail(err, SB_DAMAGED, "is damaged");
+    sb_shards_reopen(sb_content_shards(sb_tree_content(node->tree)), node->entry.shard);
+    if (sb_reading_check(reading, node, err))
         return err->code;
-    if (again && whole) {
-        forget(reading, number);
-        return SB_OK;
-    }
-    if (again)
-        mark_mended(reading, node);
-    return sb_fail(err, SB_DAMAGED, "is damaged");
+    sb_log_add(reading->log, SB_WARNING, "mended", node->entry.path, "is right again");
+    return SB_OK;
 }
 
 enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, int64_t offset,
@@ -383,7 +370,7 @@ enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, i
         size = (size_t)(node->entry.size - offset);
     if (size == 0)
         return SB_OK;
-    code = look_again(reading, node, (int64_t)size == node->entry.size, err);
+    code = look_again(reading, node, err);
     if (code)
         return code;
     if ((int64_t)size == node->entry.size)

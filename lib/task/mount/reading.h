@@ -29,12 +29,12 @@ enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, i
                              void *data, size_t size, size_t *got, struct sb_error *err) SB_CHECKED;
 
 /*
- * Files that were damaged and are right again: `drop` makes the system forget what it keeps of
- * each, after which they can be read. It may wait for reads of the file, so that no thread that
- * answers may call this.
+ * Files that were found damaged: `drop` makes the system forget what it keeps of each, so that it
+ * is read anew when it is right again. That may wait for reads of the file: no thread that answers
+ * may call this.
  */
-void sb_reading_take_mended(struct sb_reading *reading,
-                            void (*drop)(void *context, uint64_t number), void *context);
+void sb_reading_drop_damaged(struct sb_reading *reading,
+                             void (*drop)(void *context, uint64_t number), void *context);
 
 /* Reads all of it to see whether it matches its checksum; as above. */
 enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,

@@ -45,13 +45,19 @@ struct sb_roots_item {
     uint64_t place;               /* to go on after it */
 };
 
+/* Where a listing goes on: after the entry at a place, or from the beginning if that is 0. */
+struct sb_roots_from {
+    uint64_t place;
+    const char *name; /* of that entry; NULL: it is looked up, and must be there still */
+};
+
 /*
- * What is in a directory. Belongs to one thread at a time. after: a place, or 0 for all. names: of
- * each entry only what sb_tree_dir_open sets. SB_CHANGED: the directory is gone, or the entry at
- * that place.
+ * What is in a directory. Belongs to one thread at a time. names: of each entry only what
+ * sb_tree_dir_open sets. SB_CHANGED: the directory is gone, or the entry to go on after.
  */
 enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots, uint64_t number,
-                               uint64_t after, bool names, struct sb_error *err) SB_CHECKED;
+                               const struct sb_roots_from *from, bool names,
+                               struct sb_error *err) SB_CHECKED;
 void sb_roots_dir_free(struct sb_roots_dir *dir); /* NULL is allowed */
 
 /* SB_END after the last. Names that no directory can have are left out, and logged. */

@@ -57,6 +57,13 @@ static enum sb_code add_side(struct sb_roots_dir *dir, struct sb_tree *tree, con
     return SB_OK;
 }
 
+static bool is_in(const struct sb_entry *entry, const struct sb_entry *dir)
+{
+    return entry->path_size > 0 &&
+           sb_parent_size(entry->path, entry->path_size) == dir->path_size &&
+           memcmp(entry->path, dir->path, dir->path_size) == 0;
+}
+
 /* The name of the entry at a place of this directory, as a text of its own in `name`. */
 static enum sb_code find_place(struct sb_roots_dir *dir, const struct sb_node *node, uint64_t place,
                                struct sb_buf *name, struct sb_error *err)
@@ -71,8 +78,7 @@ static enum sb_code find_place(struct sb_roots_dir *dir, const struct sb_node *n
         code = sb_tree_at_place(tree, &inode, &child, err);
         sb_tree_unref(tree);
     }
-    if (!code && (child.entry.path_size <= dir->base ||
-                  memcmp(child.entry.path, node->entry.path, node->entry.path_size) != 0))
+    if (!code && !is_in(&child.entry, &node->entry))
         code = SB_CHANGED;
     if (!code && sb_buf_set(name, child.entry.path + dir->base, child.entry.path_size - dir->base))
         code = sb_fail_memory(err);
@@ -100,9 +106,10 @@ static enum sb_code open_sides(struct sb_roots_dir *dir, const struct sb_node *n
     return code;
 }
 
-static enum sb_code open_dir(struct sb_roots_dir *dir, uint64_t number, uint64_t after,
-                             struct sb_error *err)
+static enum sb_code open_dir(struct sb_roots_dir *dir, uint64_t number,
+                             const struct sb_roots_from *from, struct sb_error *err)
 {
+    const char *after = from->name;
     struct sb_buf name = {0};
     struct sb_node node = {0};
     enum sb_code code = sb_roots_node(dir->roots, number, &node, err);
@@ -110,17 +117,19 @@ static enum sb_code open_dir(struct sb_roots_dir *dir, uint64_t number, uint64_t
     if (!code && node.entry.type != SB_DIR)
         code = sb_fail(err, SB_CHANGED, "is no directory any more");
     dir->base = node.entry.path_size + (node.entry.path_size > 0);
-    if (!code && after)
-        code = find_place(dir, &node, after, &name, err);
+    if (!code && from->place && !after) {
+        code = find_place(dir, &node, from->place, &name, err);
+        after = name.data;
+    }
     if (!code)
-        code = open_sides(dir, &node, name.data, err);
+        code = open_sides(dir, &node, after, err);
     sb_buf_release(&name);
     sb_node_release(&node);
     return code;
 }
 
 enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots, uint64_t number,
-                               uint64_t after, bool names, struct sb_error *err)
+                               const struct sb_roots_from *from, bool names, struct sb_error *err)
 {
     struct sb_roots_dir *dir = calloc(1, sizeof(*dir));
     enum sb_code code = SB_OK;
@@ -132,9 +141,9 @@ enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots
     dir->names = names;
     dir->of_containers = number == SB_INODE_TOP && sb_roots_has_directories(roots);
     if (dir->of_containers)
-        dir->next_container = sb_inode_unpack(after).container;
+        dir->next_container = sb_inode_unpack(from->place).container;
     else
-        code = open_dir(dir, number, after, err);
+        code = open_dir(dir, number, from, err);
     if (code)
         sb_roots_dir_free(dir);
     else

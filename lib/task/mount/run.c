@@ -165,7 +165,7 @@ static void wait_once(struct serving *serving)
         return;
     look_after_child(serving);
     sb_log_drain(mount->log, mount->options.notify);
-    sb_server_drop_mended(mount->server);
+    sb_server_drop_damaged(mount->server);
     if (sb_workers_have_ended(mount->workers) && serving->child == 0)
         serving->over = true;
     end_if_idle(serving);

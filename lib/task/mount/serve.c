@@ -226,29 +226,61 @@ static void getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_info
     sb_node_release(&node);
 }
 
+static enum sb_code read_once(struct sb_server *server, struct sb_node *node, fuse_ino_t number,
+                              enum sb_type type, int64_t offset, char *data, size_t size,
+                              size_t *got, struct sb_error *err)
+{
+    enum sb_code code = sb_roots_node(server->roots, number, node, err);
+
+    if (!code && node->entry.type != type)
+        code = sb_fail(err, SB_CHANGED, "is of another type now");
+    if (!code && type == SB_LINK && node->entry.size > (int64_t)size)
+        code = sb_fail(err, SB_LIMIT, "its target is too long for this system");
+    return code ? code : sb_reading_read(server->reading, node, offset, data, size, got, err);
+}
+
+/*
+ * Bytes of the file, or the link, of a number. What is known of its path may be out of date: then
+ * it is looked up anew. What is wrong with a file is logged where it is read.
+ */
+static enum sb_code read_bytes(struct sb_server *server, fuse_ino_t number, enum sb_type type,
+                               int64_t offset, char *data, size_t size, size_t *got,
+                               struct sb_error *err)
+{
+    struct sb_node node = {0};
+    enum sb_code code = read_once(server, &node, number, type, offset, data, size, got, err);
+
+    if (code == SB_CHANGED && node.tree) {
+        sb_tree_drop(node.tree, &node.inode);
+        sb_node_release(&node);
+        code = read_once(server, &node, number, type, offset, data, size, got, err);
+    }
+    sb_node_release(&node);
+    return code;
+}
+
+static int errno_of_read(struct sb_server *server, enum sb_code code, const struct sb_error *err)
+{
+    if (code == SB_LIMIT)
+        return ENAMETOOLONG;
+    return code == SB_NOENT ? EIO : sb_server_errno(server, NULL, code, err);
+}
+
 static void readlink_of(fuse_req_t request, fuse_ino_t number)
 {
     struct sb_server *server = server_of(request);
-    const bool check = server->options->check != SB_MOUNT_CHECK_NONE;
-    struct sb_node node = {0};
-    struct sb_error err;
     char target[PATH_MAX];
-    enum sb_code code = sb_roots_node(server->roots, number, &node, &err);
+    struct sb_error err;
+    size_t got = 0;
+    enum sb_code code =
+        read_bytes(server, number, SB_LINK, 0, target, sizeof(target) - 1, &got, &err);
 
-    if (!code && node.entry.type != SB_LINK)
-        code = sb_fail(&err, SB_CHANGED, "is no link any more");
-    if (!code)
-        code = sb_content_read(sb_tree_content(node.tree), &node.entry, target, sizeof(target) - 1,
-                               check, &err);
-    if (code == SB_LIMIT) {
-        fuse_reply_err(request, ENAMETOOLONG);
-    } else if (code) {
-        fuse_reply_err(request, sb_server_errno(server, node.entry.path, code, &err));
+    if (code) {
+        fuse_reply_err(request, errno_of_read(server, code, &err));
     } else {
-        target[node.entry.size] = '\0';
+        target[got] = '\0';
         fuse_reply_readlink(request, target);
     }
-    sb_node_release(&node);
 }
 
 static void open_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
@@ -287,7 +319,6 @@ static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t 
 {
     struct sb_server *server = server_of(request);
     struct sb_block *block = take_block(server);
-    struct sb_node node = {0};
     struct sb_error err;
     size_t got = 0;
     enum sb_code code;
@@ -297,19 +328,13 @@ static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t 
         fuse_reply_err(request, ENOMEM);
         return;
     }
-    code = sb_roots_node(server->roots, number, &node, &err);
-    if (!code && node.entry.type == SB_DIR)
-        code = sb_fail(&err, SB_CHANGED, "is no file any more");
-    if (!code)
-        code = sb_reading_read(server->reading, &node, offset, block->data,
-                               size < READ_MOST ? size : READ_MOST, &got, &err);
-    /* What is wrong with a file is logged where it is read. */
+    code = read_bytes(server, number, SB_FILE, offset, block->data,
+                      size < READ_MOST ? size : READ_MOST, &got, &err);
     if (code)
-        fuse_reply_err(request, code == SB_NOENT ? EIO : sb_server_errno(server, NULL, code, &err));
+        fuse_reply_err(request, errno_of_read(server, code, &err));
     else
         fuse_reply_buf(request, block->data, got);
     give_block(server, block);
-    sb_node_release(&node);
 }
 
 static void statfs_of(fuse_req_t request, fuse_ino_t number)
@@ -391,9 +416,9 @@ static void drop_kept(void *context, uint64_t number)
     fuse_lowlevel_notify_inval_inode(context, number, 0, 0);
 }
 
-void sb_server_drop_mended(struct sb_server *server)
+void sb_server_drop_damaged(struct sb_server *server)
 {
-    sb_reading_take_mended(server->reading, drop_kept, server->session);
+    sb_reading_drop_damaged(server->reading, drop_kept, server->session);
 }
 
 struct fuse_session *sb_server_session(struct sb_server *server)

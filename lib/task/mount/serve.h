@@ -22,9 +22,9 @@ void sb_server_free(struct sb_server *server); /* NULL is allowed */
 /* Takes over the device, also on failure. */
 enum sb_code sb_server_take(struct sb_server *server, int device, struct sb_error *err) SB_CHECKED;
 
-/* Makes the system forget bytes of files that were damaged, and are right again. May wait for the
- * threads that answer. */
-void sb_server_drop_mended(struct sb_server *server);
+/* Makes the system forget bytes of files that were found damaged. May wait for the threads that
+ * answer. */
+void sb_server_drop_damaged(struct sb_server *server);
 
 /* NULL before sb_server_take. */
 struct fuse_session *sb_server_session(struct sb_server *server);

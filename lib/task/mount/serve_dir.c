@@ -31,7 +31,8 @@ struct open_dir {
     pthread_mutex_t lock;         /* of all below */
     struct sb_roots_dir *listing; /* NULL: not begun */
     bool plus;                    /* the listing has whole rows */
-    uint64_t at;                  /* the place that it goes on from */
+    uint64_t at;                  /* the place that it goes on from, 0: the beginning */
+    struct sb_buf at_name;        /* the name there */
     bool waits;                   /* `item` is the next */
     struct sb_roots_item item;
 
@@ -71,6 +72,7 @@ void sb_serve_releasedir(fuse_req_t request, fuse_ino_t number, struct fuse_file
     pthread_mutex_unlock(&dir->lock);
     free(dir->ahead.data);
     sb_roots_dir_free(dir->listing);
+    sb_buf_release(&dir->at_name);
     pthread_mutex_destroy(&dir->lock);
     free(dir);
     fuse_reply_err(request, 0);
@@ -123,10 +125,13 @@ static bool put_dots(struct block *block, fuse_ino_t number, off_t offset)
     return offset >= PARENT || put(block, "..", &param, PARENT);
 }
 
-/* Makes the listing go on after that place. */
+/* Makes the listing go on after that place, also if the entry there was just removed. */
 static enum sb_code seek(struct sb_server *server, struct open_dir *dir, fuse_ino_t number,
                          uint64_t place, bool plus, struct sb_error *err)
 {
+    const struct sb_roots_from from = {
+        .place = place, .name = dir->at == place && place > 0 ? dir->at_name.data : NULL};
+
     if (dir->listing && dir->at == place && dir->plus == plus)
         return SB_OK;
     sb_roots_dir_free(dir->listing);
@@ -134,7 +139,7 @@ static enum sb_code seek(struct sb_server *server, struct open_dir *dir, fuse_in
     dir->waits = false;
     dir->at = place;
     dir->plus = plus;
-    return sb_roots_dir_open(&dir->listing, server->roots, number, place, !plus, err);
+    return sb_roots_dir_open(&dir->listing, server->roots, number, &from, !plus, err);
 }
 
 static enum sb_code fill(const struct sb_server *server, struct open_dir *dir, struct block *block,
@@ -148,6 +153,8 @@ static enum sb_code fill(const struct sb_server *server, struct open_dir *dir, s
         dir->waits = !code;
         if (code || !put_item(server, block, &dir->item))
             break;
+        if (sb_buf_set(&dir->at_name, dir->item.name, strlen(dir->item.name)))
+            return sb_fail_memory(err);
         dir->waits = false;
         dir->at = dir->item.place;
     }

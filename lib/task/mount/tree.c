@@ -3,26 +3,15 @@
 #include "archive/content.h"
 #include "core/io.h"
 #include "store/catalog.h"
+#include "task/mount/connections.h"
 #include "task/mount/known.h"
 #include "task/mount/mount.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <sqlite3.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define CONNECTIONS_MOST 4
-#define CACHE_KIB        8192 /* of each connection */
-
-struct connection {
-    pthread_mutex_t lock;
-    struct sb_archive *archive; /* the first: the store's; of the others a twin, or NULL */
-    bool refused;               /* there is no twin */
-};
 
 struct sb_tree {
     atomic_uint holders;
@@ -31,13 +20,12 @@ struct sb_tree {
     struct sb_store *store;
     struct sb_content *content;
     struct sb_known *known;
-    struct connection connections[CONNECTIONS_MOST];
-    unsigned count; /* of connections that may be used */
-    bool immutable;
+    struct sb_connections *connections;
 };
 
 struct sb_tree_dir {
-    struct connection *connection;
+    struct sb_tree *tree;
+    struct sb_connection *connection; /* the one that the cursor is of */
     struct sb_cursor *cursor;
 
     /* The entry after the one that was given, if it had to be looked at. */
@@ -57,14 +45,16 @@ void sb_node_release(struct sb_node *node)
     *node = (struct sb_node){0};
 }
 
+bool sb_node_is_same(const struct sb_node *node)
+{
+    return !sb_inode_has_row(&node->inode) ||
+           (node->entry.row == node->inode.row && sb_inode_tail(&node->entry) == node->inode.tail);
+}
+
 static void free_tree(struct sb_tree *tree)
 {
     sb_content_free(tree->content);
-    for (unsigned i = 0; i < CONNECTIONS_MOST; i++) {
-        if (i > 0)
-            sb_archive_free(tree->connections[i].archive);
-        pthread_mutex_destroy(&tree->connections[i].lock);
-    }
+    sb_connections_free(tree->connections);
     sb_known_free(tree->known);
     sb_store_free(tree->store);
     free(tree);
@@ -80,21 +70,6 @@ void sb_tree_unref(struct sb_tree *tree)
 {
     if (tree && atomic_fetch_sub(&tree->holders, 1) == 1)
         free_tree(tree);
-}
-
-/*
- * Of an archive that does not change, the transaction goes on until the end: each look-up would
- * otherwise lock the index, and look whether it was written to, which takes a call each.
- */
-static void prepare(const struct sb_tree *tree, struct sb_archive *archive)
-{
-    struct sb_error ignored;
-    char text[64];
-
-    snprintf(text, sizeof(text), "PRAGMA cache_size=-%d", CACHE_KIB);
-    sqlite3_exec(sb_archive_database(archive), text, NULL, NULL, NULL);
-    if (tree->immutable && sb_archive_begin(archive, &ignored))
-        return; /* then each look-up has its own */
 }
 
 /* What can only be read in sequence has no bytes for a program that reads it in any order. */
@@ -142,11 +117,8 @@ enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container 
     if (!tree)
         return sb_fail_memory(err);
     tree->holders = 1;
-    tree->immutable = lifetime == SB_TREE_IMMUTABLE;
     tree->number = number;
     tree->epoch = epoch % SB_INODE_EPOCHS;
-    for (unsigned i = 0; i < CONNECTIONS_MOST; i++)
-        pthread_mutex_init(&tree->connections[i].lock, NULL);
     code = sb_store_open(&tree->store, container->path, &container->opening, err);
     if (!code)
         code = open_catalog(tree, container, &archive, err);
@@ -154,13 +126,12 @@ enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container 
         code = sb_known_new(&tree->known, lifetime, err);
     if (!code)
         code = sb_content_open(&tree->content, archive, NULL, err);
+    if (!code)
+        code = sb_connections_new(&tree->connections, archive, lifetime == SB_TREE_IMMUTABLE, err);
     if (code) {
         free_tree(tree);
         return code;
     }
-    prepare(tree, archive);
-    tree->connections[0].archive = archive;
-    tree->count = sb_archive_is_adopted(archive) ? 1 : CONNECTIONS_MOST;
     *out = tree;
     return SB_OK;
 }
@@ -177,7 +148,7 @@ struct sb_content *sb_tree_content(const struct sb_tree *tree)
 
 const struct sb_archive *sb_tree_archive(const struct sb_tree *tree)
 {
-    return tree->connections[0].archive;
+    return sb_connections_first(tree->connections);
 }
 
 bool sb_tree_is_replaced(const struct sb_tree *tree)
@@ -189,59 +160,24 @@ bool sb_tree_is_replaced(const struct sb_tree *tree)
            !sb_is_same_file(&now, sb_archive_index_stat(archive));
 }
 
-/* Has the connection an archive? Makes it where there is none yet; with its lock held. */
-static bool is_open(struct sb_tree *tree, struct connection *connection)
-{
-    struct sb_error ignored;
-
-    if (connection->archive || connection->refused)
-        return !connection->refused;
-    connection->refused =
-        sb_archive_open_twin(&connection->archive, tree->connections[0].archive, &ignored) != SB_OK;
-    if (!connection->refused)
-        prepare(tree, connection->archive);
-    return !connection->refused;
-}
-
-/* A connection with its lock held: one that no other thread uses now, or the first. */
-static struct connection *take(struct sb_tree *tree)
-{
-    for (unsigned i = 0; i < tree->count; i++) {
-        struct connection *connection = &tree->connections[i];
-
-        if (pthread_mutex_trylock(&connection->lock) != 0)
-            continue;
-        if (is_open(tree, connection))
-            return connection;
-        pthread_mutex_unlock(&connection->lock);
-    }
-    pthread_mutex_lock(&tree->connections[0].lock);
-    return &tree->connections[0];
-}
-
-static void give_back(struct connection *connection)
-{
-    pthread_mutex_unlock(&connection->lock);
-}
-
 /* The number of a directory without a row. */
 static enum sb_code number_above(struct sb_archive *archive, const struct sb_entry *entry,
                                  struct sb_inode *out, struct sb_error *err)
 {
-    size_t components = 1;
+    size_t depth = 1;
     struct sb_entry below;
     enum sb_code code;
 
     for (size_t i = 0; i < entry->path_size; i++)
-        components += entry->path[i] == '/';
+        depth += entry->path[i] == '/';
     code = sb_archive_first_below(archive, entry->path, entry->path_size, &below, err);
     if (code)
         return code;
-    if (below.row < 1 || below.row > SB_INODE_ROWS || components >= SB_INODE_TAILS)
+    if (below.row < 1 || below.row > SB_INODE_ROWS)
         return SB_LIMIT;
     out->kind = below.type == SB_DIR ? SB_INODE_ABOVE_DIR : SB_INODE_ABOVE_FILE;
     out->row = below.row;
-    out->tail = (unsigned)components;
+    out->tail = sb_inode_tail_above(entry->path, entry->path_size, depth);
     return SB_OK;
 }
 
@@ -267,14 +203,14 @@ static enum sb_code number(const struct sb_tree *tree, struct sb_archive *archiv
 enum sb_code sb_tree_number(struct sb_tree *tree, const struct sb_entry *entry,
                             struct sb_inode *out, struct sb_error *err)
 {
-    struct connection *connection;
+    struct sb_connection *connection;
     enum sb_code code;
 
     if (entry->type != SB_DIR || entry->row != 0)
         return number(tree, NULL, entry, out, err);
-    connection = take(tree);
+    connection = sb_connections_take(tree->connections);
     code = number(tree, connection->archive, entry, out, err);
-    give_back(connection);
+    sb_connection_give(connection);
     return code;
 }
 
@@ -292,11 +228,20 @@ static enum sb_code keep(struct sb_tree *tree, const struct sb_entry *entry, str
     return SB_OK;
 }
 
-static enum sb_code find(struct sb_tree *tree, struct sb_archive *archive, const char *path,
-                         size_t size, struct sb_node *node, struct sb_error *err)
+/* What is looked up: a name, or else a number. */
+struct wanted {
+    const char *path;
+    size_t size;
+    const struct sb_inode *inode;
+    bool any; /* whatever the row of the number holds */
+};
+
+static enum sb_code find_name(struct sb_tree *tree, struct sb_archive *archive,
+                              const struct wanted *wanted, struct sb_node *node,
+                              struct sb_error *err)
 {
     struct sb_entry entry;
-    enum sb_code code = sb_archive_lookup(archive, path, size, &entry, err);
+    enum sb_code code = sb_archive_lookup(archive, wanted->path, wanted->size, &entry, err);
 
     if (!code)
         code = keep(tree, &entry, node, err);
@@ -307,29 +252,14 @@ static enum sb_code find(struct sb_tree *tree, struct sb_archive *archive, const
                : code;
 }
 
-enum sb_code sb_tree_find(struct sb_tree *tree, const char *path, size_t size, struct sb_node *node,
-                          struct sb_error *err)
-{
-    struct connection *connection = take(tree);
-    enum sb_code code = sb_archive_begin(connection->archive, err);
-
-    if (!code)
-        code = sb_archive_end(connection->archive,
-                              find(tree, connection->archive, path, size, node, err), err);
-    give_back(connection);
-    if (!code)
-        sb_known_add(tree->known, sb_inode_pack(&node->inode), &node->entry);
-    return code;
-}
-
-/* Cuts the path of a row to that of the directory which the inode is about; false: it has not as
- * many components. */
+/* Cuts the path of a row to that of the directory which the inode is about; false: it is not below
+ * that any more. */
 static bool cut_above(const struct sb_inode *inode, struct sb_entry *entry)
 {
-    unsigned components = 0;
+    size_t depth = 0;
 
     for (size_t i = 0; i < entry->path_size; i++) {
-        if (entry->path[i] != '/' || ++components < inode->tail)
+        if (entry->path[i] != '/' || sb_inode_tail_above(entry->path, i, ++depth) != inode->tail)
             continue;
         *entry = (struct sb_entry){.type = SB_DIR, .path = entry->path, .path_size = i};
         return true;
@@ -347,18 +277,18 @@ static enum sb_code find_row(struct sb_archive *archive, const struct sb_inode *
     return sb_archive_lookup_row(archive, is_dir, inode->row, entry, err);
 }
 
-/* any: whatever the row holds. */
 static enum sb_code find_inode(struct sb_tree *tree, struct sb_archive *archive,
-                               const struct sb_inode *inode, bool any, struct sb_node *node,
+                               const struct wanted *wanted, struct sb_node *node,
                                struct sb_error *err)
 {
+    const struct sb_inode *inode = wanted->inode;
     struct sb_entry entry;
     enum sb_code code = find_row(archive, inode, &entry, err);
     bool same = !code;
 
     if (same && !sb_inode_has_row(inode))
         same = cut_above(inode, &entry);
-    else if (same && inode->row > 0 && !any)
+    else if (same && inode->row > 0 && !wanted->any)
         same = sb_inode_tail(&entry) == inode->tail;
     if (code && code != SB_NOENT)
         return code;
@@ -368,22 +298,47 @@ static enum sb_code find_inode(struct sb_tree *tree, struct sb_archive *archive,
     return keep(tree, &entry, node, err);
 }
 
-static enum sb_code look_up_inode(struct sb_tree *tree, const struct sb_inode *inode, bool any,
-                                  struct sb_node *node, struct sb_error *err)
+static enum sb_code look_up_once(struct sb_tree *tree, const struct wanted *wanted,
+                                 struct sb_node *node, struct sb_error *err)
 {
-    struct connection *connection = take(tree);
-    enum sb_code code = sb_archive_begin(connection->archive, err);
+    struct sb_connection *connection = sb_connections_take(tree->connections);
+    struct sb_archive *archive = connection->archive;
+    enum sb_code code = sb_archive_begin(archive, err);
 
     if (!code)
-        code = sb_archive_end(connection->archive,
-                              find_inode(tree, connection->archive, inode, any, node, err), err);
-    give_back(connection);
+        code = sb_archive_end(
+            archive, (wanted->path ? find_name : find_inode)(tree, archive, wanted, node, err),
+            err);
+    sb_connection_give(connection);
+    return code;
+}
+
+static enum sb_code look_up(struct sb_tree *tree, const struct wanted *wanted, struct sb_node *node,
+                            struct sb_error *err)
+{
+    enum sb_code code = look_up_once(tree, wanted, node, err);
+
+    if (code != SB_LOCKED || !sb_connections_undo_journal(tree->connections))
+        return code;
+    sb_node_release(node);
+    return look_up_once(tree, wanted, node, err);
+}
+
+enum sb_code sb_tree_find(struct sb_tree *tree, const char *path, size_t size, struct sb_node *node,
+                          struct sb_error *err)
+{
+    const struct wanted wanted = {.path = path, .size = size};
+    enum sb_code code = look_up(tree, &wanted, node, err);
+
+    if (!code)
+        sb_known_add(tree->known, sb_inode_pack(&node->inode), &node->entry);
     return code;
 }
 
 enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode, struct sb_node *node,
                           struct sb_error *err)
 {
+    const struct wanted wanted = {.inode = inode};
     uint64_t packed = sb_inode_pack(inode);
     enum sb_code code;
 
@@ -392,16 +347,23 @@ enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode, st
         node->inode = *inode;
         return SB_OK;
     }
-    code = look_up_inode(tree, inode, false, node, err);
+    code = look_up(tree, &wanted, node, err);
     if (!code)
         sb_known_add(tree->known, packed, &node->entry);
     return code;
 }
 
+void sb_tree_drop(struct sb_tree *tree, const struct sb_inode *inode)
+{
+    sb_known_drop(tree->known, sb_inode_pack(inode));
+}
+
 enum sb_code sb_tree_at_place(struct sb_tree *tree, const struct sb_inode *inode,
                               struct sb_node *node, struct sb_error *err)
 {
-    return look_up_inode(tree, inode, true, node, err);
+    const struct wanted wanted = {.inode = inode, .any = true};
+
+    return look_up(tree, &wanted, node, err);
 }
 
 enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, const char *path,
@@ -415,19 +377,20 @@ enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, co
                                    .under = path,
                                    .after = after};
     struct sb_tree_dir *dir = calloc(1, sizeof(*dir));
+    enum sb_code code;
 
     *out = dir;
     if (!dir)
         return sb_fail_memory(err);
-    dir->connection = take(tree);
-    if (sb_cursor_open(&dir->cursor, dir->connection->archive, &query, err)) {
-        give_back(dir->connection);
+    dir->tree = tree;
+    dir->connection = sb_connections_take(tree->connections);
+    code = sb_cursor_open(&dir->cursor, dir->connection->archive, &query, err);
+    sb_connection_give(dir->connection);
+    if (code) {
         sb_tree_dir_free(dir);
         *out = NULL;
-        return err->code;
     }
-    give_back(dir->connection);
-    return SB_OK;
+    return code;
 }
 
 void sb_tree_dir_free(struct sb_tree_dir *dir)
@@ -440,6 +403,17 @@ void sb_tree_dir_free(struct sb_tree_dir *dir)
     free(dir);
 }
 
+static enum sb_code next_of_archive(struct sb_tree_dir *dir, struct sb_entry *entry,
+                                    struct sb_error *err)
+{
+    enum sb_code code;
+
+    sb_connection_take_again(dir->connection);
+    code = sb_cursor_next(dir->cursor, entry, err);
+    sb_connection_give(dir->connection);
+    return code;
+}
+
 static enum sb_code next_of_cursor(struct sb_tree_dir *dir, struct sb_entry *entry,
                                    struct sb_error *err)
 {
@@ -447,9 +421,9 @@ static enum sb_code next_of_cursor(struct sb_tree_dir *dir, struct sb_entry *ent
 
     if (sb_cursor_is_ahead(dir->cursor))
         return sb_cursor_next(dir->cursor, entry, err);
-    pthread_mutex_lock(&dir->connection->lock);
-    code = sb_cursor_next(dir->cursor, entry, err);
-    pthread_mutex_unlock(&dir->connection->lock);
+    code = next_of_archive(dir, entry, err);
+    if (code == SB_LOCKED && sb_connections_undo_journal(dir->tree->connections))
+        code = next_of_archive(dir, entry, err);
     return code;
 }
 

@@ -28,6 +28,9 @@ struct sb_node {
     struct sb_buf path;
 };
 
+/* Is the entry, which may have been looked up again by its path, still that of the number? */
+bool sb_node_is_same(const struct sb_node *node);
+
 /* Forgets it all, and is no holder of the tree any more. */
 void sb_node_release(struct sb_node *node);
 
@@ -61,6 +64,9 @@ enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode, st
 /* Likewise, by its place in a listing (sb_inode_place): any row there will do. */
 enum sb_code sb_tree_at_place(struct sb_tree *tree, const struct sb_inode *inode,
                               struct sb_node *node, struct sb_error *err) SB_CHECKED;
+
+/* What is known of a number is out of date: it is looked up anew. */
+void sb_tree_drop(struct sb_tree *tree, const struct sb_inode *inode);
 
 /*
  * The number of an entry of a listing. SB_LIMIT: its row number is too large for one, or not a row

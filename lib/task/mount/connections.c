@@ -1,0 +1,141 @@
+#include "task/mount/connections.h"
+
+#include "archive/journal.h"
+#include "core/file_lock.h"
+#include "core/interrupt.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define CONNECTIONS_MOST 4
+#define CACHE_KIB        8192 /* of each */
+
+/* A program that reads files does not expect that they are locked for a while: it waits as long as
+ * for a file system of the network. */
+#define LOCKED_FOR_MILLISECONDS 300000
+#define LOOK_EVERY_MILLISECONDS 5
+
+struct sb_connections {
+    struct sb_connection connections[CONNECTIONS_MOST]; /* the first is not ours */
+    unsigned count;                                     /* of those that may be used */
+    bool immutable;
+};
+
+/* While a writer has locked the index. */
+static int wait_for_writer(void *unused, int looks)
+{
+    const int most = sb_lock_wait(LOCKED_FOR_MILLISECONDS) / LOOK_EVERY_MILLISECONDS;
+
+    (void)unused;
+    if (looks >= most || sb_interrupted())
+        return 0;
+    nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY_MILLISECONDS * 1000000L}, NULL);
+    return 1;
+}
+
+/*
+ * Of an archive that does not change, the transaction goes on until the end: each look-up would
+ * otherwise lock the index, and look whether it was written to, which takes a call each.
+ */
+static void prepare(const struct sb_connections *connections, struct sb_archive *archive)
+{
+    struct sqlite3 *db = sb_archive_database(archive);
+    struct sb_error ignored;
+    char text[64];
+
+    snprintf(text, sizeof(text), "PRAGMA cache_size=-%d", CACHE_KIB);
+    sqlite3_exec(db, text, NULL, NULL, NULL);
+    sqlite3_busy_handler(db, wait_for_writer, NULL);
+    if (connections->immutable && sb_archive_begin(archive, &ignored))
+        return; /* then each look-up has its own */
+}
+
+enum sb_code sb_connections_new(struct sb_connections **out, struct sb_archive *archive,
+                                bool immutable, struct sb_error *err)
+{
+    struct sb_connections *connections = calloc(1, sizeof(*connections));
+
+    *out = connections;
+    if (!connections)
+        return sb_fail_memory(err);
+    connections->immutable = immutable;
+    connections->count = sb_archive_is_adopted(archive) ? 1 : CONNECTIONS_MOST;
+    connections->connections[0].archive = archive;
+    for (unsigned i = 0; i < CONNECTIONS_MOST; i++)
+        pthread_mutex_init(&connections->connections[i].lock, NULL);
+    prepare(connections, archive);
+    return SB_OK;
+}
+
+void sb_connections_free(struct sb_connections *connections)
+{
+    if (!connections)
+        return;
+    for (unsigned i = 0; i < CONNECTIONS_MOST; i++) {
+        if (i > 0)
+            sb_archive_free(connections->connections[i].archive);
+        pthread_mutex_destroy(&connections->connections[i].lock);
+    }
+    free(connections);
+}
+
+struct sb_archive *sb_connections_first(const struct sb_connections *connections)
+{
+    return connections->connections[0].archive;
+}
+
+/* Has the connection an archive? Makes it where there is none yet; with its lock held. */
+static bool is_open(struct sb_connections *connections, struct sb_connection *connection)
+{
+    struct sb_error ignored;
+
+    if (connection->archive || connection->refused)
+        return !connection->refused;
+    connection->refused =
+        sb_archive_open_twin(&connection->archive, sb_connections_first(connections), &ignored) !=
+        SB_OK;
+    if (!connection->refused)
+        prepare(connections, connection->archive);
+    return !connection->refused;
+}
+
+struct sb_connection *sb_connections_take(struct sb_connections *connections)
+{
+    for (unsigned i = 0; i < connections->count; i++) {
+        struct sb_connection *connection = &connections->connections[i];
+
+        if (pthread_mutex_trylock(&connection->lock) != 0)
+            continue;
+        if (is_open(connections, connection))
+            return connection;
+        pthread_mutex_unlock(&connection->lock);
+    }
+    pthread_mutex_lock(&connections->connections[0].lock);
+    return &connections->connections[0];
+}
+
+void sb_connection_take_again(struct sb_connection *connection)
+{
+    pthread_mutex_lock(&connection->lock);
+}
+
+void sb_connection_give(struct sb_connection *connection)
+{
+    pthread_mutex_unlock(&connection->lock);
+}
+
+bool sb_connections_undo_journal(const struct sb_connections *connections)
+{
+    const struct sb_archive *first = sb_connections_first(connections);
+    struct sb_archive *again;
+    struct sb_error ignored;
+
+    if (sb_archive_is_adopted(first) || connections->immutable ||
+        !sb_journal_is_pending(sb_archive_index_path(first)) ||
+        sb_archive_open(&again, sb_archive_index_path(first), &ignored))
+        return false;
+    sb_archive_free(again);
+    return true;
+}
