@@ -348,6 +348,20 @@ same_as_tree() {
     fail "it is never read again"
 }
 
+@test "a shard that another file took the place of is opened anew when one of its files is damaged" {
+    mkdir tree
+    echo small >tree/small
+    sb pack a.barecat -C tree .
+    cp a.barecat-shard-00000 right
+    flip_byte a.barecat-shard-00000 0
+    mounted a.barecat
+    run_fail 1 timed cat m/small
+    mv right a.barecat-shard-00000
+    sleep 1.2
+    run_ok timed cat m/small
+    output_is small
+}
+
 @test "a damaged file is not forgotten over others that are read in part" {
     mkdir tree
     head -c 600000 /dev/urandom >tree/large
@@ -510,6 +524,114 @@ END
         for ((i = 0; i < 60; i += 7)); do timed cmp "tree/f$i" "m/f$i" || fail "f$i"; done
     done
     wait "$pid" || fail "$(cat writers)"
+}
+
+@test "an open file that is renamed is read on at once, and a link is not another's" {
+    mkdir tree
+    head -c 3000000 /dev/urandom >tree/large
+    ln -s first tree/a
+    ln -s other tree/b
+    sb pack a.barecat -C tree .
+    sql a.barecat "UPDATE files SET crc32c = NULL WHERE path IN ('a', 'b')"
+    mounted a.barecat
+    run_ok timed python3 - "$SHARDBOX" <<'END'
+import os, subprocess, sys
+def move(*names):
+    subprocess.run([sys.argv[1], "mv", "a.barecat", *names], check=True)
+with open("tree/large", "rb") as tree, open("m/large", "rb", buffering=0) as file:
+    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+    os.pread(file.fileno(), 10, 0)
+    move("large", "moved")
+    assert os.pread(file.fileno(), 1000, 2000000) == tree.read()[2000000:2001000]
+link = os.open("m/a", os.O_PATH | os.O_NOFOLLOW)
+move("a", "c")
+move("b", "a")
+print(os.readlink("", dir_fd=link))
+END
+    output_is first
+}
+
+@test "a handle of a directory without a row is stale when its files go elsewhere" {
+    mkdir -p tree/a tree/b
+    touch tree/a/1 tree/a/2 tree/b/2
+    sb pack a.barecat -C tree .
+    sql a.barecat "UPDATE config SET value_int = 0 WHERE key = 'use_triggers'; DELETE FROM dirs WHERE path <> ''"
+    mounted a.barecat
+    run_ok timed python3 - "$SHARDBOX" <<'END'
+import errno, os, subprocess, sys, time
+handle = os.open("m/a", os.O_RDONLY)
+subprocess.run([sys.argv[1], "mv", "a.barecat", "a/1", "b/1"], check=True)
+time.sleep(1.2)
+try:
+    print(os.listdir(handle))
+except OSError as e:
+    print(errno.errorcode[e.errno])
+END
+    output_is ESTALE
+    run_ok ls m/a
+    output_is 2
+}
+
+@test "a listing goes on where files of it were removed" {
+    mkdir -p tree/many
+    (cd tree/many && seq -f 'file-%08.0f' 20000 | xargs touch)
+    sb pack a.barecat -C tree .
+    mounted a.barecat
+    run_ok timed python3 - "$SHARDBOX" <<'END'
+import os, subprocess, sys
+names = []
+with os.scandir("m/many") as entries:
+    for entry in entries:
+        names.append(entry.name)
+        if len(names) in (2000, 9000):
+            gone = names[-1500:]
+            subprocess.run([sys.argv[1], "rm", "a.barecat", *("many/" + name for name in gone)], check=True)
+assert len(set(names)) == len(names)
+assert {f"file-{i:08}" for i in range(12000, 20001)} <= set(names)
+END
+}
+
+@test "a request that waits for a writer's lock does not keep others waiting" {
+    make_archive
+    cp a.barecat b.barecat
+    cp a.barecat-shard-00000 b.barecat-shard-00000
+    mounted a.barecat b.barecat
+    run_ok timed python3 - <<'END'
+import os, sqlite3, threading, time
+os.stat("m/a.barecat/a.txt"), os.stat("m/b.barecat/a.txt")
+writer = sqlite3.connect("b.barecat", isolation_level=None)
+writer.execute("BEGIN EXCLUSIVE")
+time.sleep(1.2)
+found = []
+waits = threading.Thread(target=lambda: found.append(os.stat("m/b.barecat/a.txt").st_size))
+waits.start()
+time.sleep(0.3)
+open("m/a.barecat/a.txt").read()
+assert waits.is_alive()
+writer.execute("ROLLBACK")
+waits.join()
+assert found == [os.stat("m/a.barecat/a.txt").st_size]
+END
+}
+
+@test "what a killed writer of another program left is undone" {
+    make_archive
+    mounted a.barecat
+    run_ok timed python3 - <<'END'
+import os, sqlite3
+if os.fork() == 0:
+    writer = sqlite3.connect("a.barecat", isolation_level=None)
+    writer.execute("PRAGMA cache_size = 1")
+    writer.execute("BEGIN IMMEDIATE")
+    writer.execute("UPDATE config SET value_int = 0 WHERE key = 'use_triggers'")
+    writer.executemany("INSERT INTO files (path, shard, offset, size) VALUES (?, 0, 0, 1)", ((f"new-{i}",) for i in range(3000)))
+    os.kill(os.getpid(), 9)
+os.wait()
+assert os.path.getsize("a.barecat-journal") > 0
+END
+    sleep 1.2
+    timed diff -r --no-dereference m tree
+    [ ! -e a.barecat-journal ]
 }
 
 @test "when another archive took its place, open files are stale, and the rest is the new one" {

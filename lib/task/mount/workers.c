@@ -16,6 +16,11 @@
 #define STOP_SIGNAL SIGUSR2 /* makes a waiting read return */
 #define STOP_EVERY  ((struct timespec){.tv_nsec = 2000000})
 
+/* While requests come, somebody looks every so often whether the thread that has one has needed
+ * long for it already, so that others wait for the next ones. */
+#define LOOK_EVERY ((struct timespec){.tv_nsec = 5000000})
+#define LATE_NS    2000000
+
 /* There is no memory for a request: other threads go on. */
 #define MEMORY_AFTER ((struct timespec){.tv_nsec = 10000000})
 
@@ -45,6 +50,10 @@ struct sb_workers {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t next;  /* nobody waits for a request any more, and somebody should */
     bool waiting;         /* a thread waits for a request */
+    pthread_t watcher;
+    bool has_watcher;
+    atomic_bool watched; /* the watcher looks, else it waits until that is set */
+    pthread_cond_t watch;
     unsigned parked;
     unsigned count; /* threads that were started */
     struct worker workers[];
@@ -109,11 +118,60 @@ static void pass_turn(struct sb_workers *workers, bool needed)
     pthread_mutex_unlock(&workers->lock);
 }
 
+static int64_t since_last(struct sb_workers *workers)
+{
+    return sb_clock_ns() - atomic_load(&workers->last);
+}
+
+/* A request that takes long must not keep others waiting. */
+static void look_after_turn(struct sb_workers *workers)
+{
+    pthread_mutex_lock(&workers->lock);
+    if (!workers->waiting && since_last(workers) > LATE_NS) {
+        if (workers->parked > 0)
+            pthread_cond_signal(&workers->next);
+        else
+            start_another(workers);
+    }
+    if (workers->waiting && since_last(workers) > SLOW_LAST) {
+        atomic_store(&workers->watched, false);
+        /* A request that came between the two has seen that it is watched. */
+        if (since_last(workers) <= SLOW_LAST)
+            atomic_store(&workers->watched, true);
+    }
+    pthread_mutex_unlock(&workers->lock);
+}
+
+static void *watch(void *argument)
+{
+    struct sb_workers *workers = argument;
+
+    while (!atomic_load(&workers->stopping)) {
+        pthread_mutex_lock(&workers->lock);
+        while (!atomic_load(&workers->watched) && !atomic_load(&workers->stopping))
+            pthread_cond_wait(&workers->watch, &workers->lock);
+        pthread_mutex_unlock(&workers->lock);
+        nanosleep(&LOOK_EVERY, NULL);
+        look_after_turn(workers);
+    }
+    return NULL;
+}
+
+static void wake_watcher(struct sb_workers *workers)
+{
+    pthread_mutex_lock(&workers->lock);
+    atomic_store(&workers->watched, true);
+    pthread_cond_signal(&workers->watch);
+    pthread_mutex_unlock(&workers->lock);
+}
+
 static void answer(struct sb_workers *workers, const struct fuse_buf *buffer)
 {
     int64_t began = sb_clock_ns(), ended;
 
-    atomic_store_explicit(&workers->last, began, memory_order_relaxed);
+    atomic_store(&workers->last, began);
+    if (!atomic_load(&workers->watched))
+        wake_watcher(workers);
     pass_turn(workers, began < atomic_load(&workers->slow_until) || has_more(workers));
     fuse_session_process_buf(workers->session, buffer);
     ended = sb_clock_ns();
@@ -169,6 +227,7 @@ enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *sess
     workers->last = sb_clock_ns();
     pthread_mutex_init(&workers->lock, NULL);
     pthread_cond_init(&workers->next, NULL);
+    pthread_cond_init(&workers->watch, NULL);
     pthread_mutex_lock(&workers->lock);
     start_another(workers);
     started = workers->count > 0;
@@ -178,6 +237,8 @@ enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *sess
         sb_workers_stop(workers);
         return err->code;
     }
+    /* Without it a request that takes long keeps others waiting, and no more. */
+    workers->has_watcher = most > 1 && sb_thread_start(&workers->watcher, watch, workers);
     *out = workers;
     return SB_OK;
 }
@@ -199,7 +260,10 @@ void sb_workers_stop(struct sb_workers *workers)
     pthread_mutex_lock(&workers->lock);
     atomic_store(&workers->stopping, true);
     pthread_cond_broadcast(&workers->next);
+    pthread_cond_broadcast(&workers->watch);
     pthread_mutex_unlock(&workers->lock);
+    if (workers->has_watcher)
+        pthread_join(workers->watcher, NULL);
     for (unsigned i = 0; i < workers->count; i++) {
         struct worker *worker = &workers->workers[i];
 
@@ -211,6 +275,7 @@ void sb_workers_stop(struct sb_workers *workers)
         pthread_join(worker->thread, NULL);
     }
     pthread_cond_destroy(&workers->next);
+    pthread_cond_destroy(&workers->watch);
     pthread_mutex_destroy(&workers->lock);
     free(workers);
 }
