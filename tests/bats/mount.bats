@@ -87,12 +87,16 @@ same_as_tree() {
     timed cmp tree/numbers m/numbers
 }
 
-@test "a compressed tar is refused, with the two commands that help" {
+@test "a compressed tar, or one with holes, is refused, with the two commands that help" {
     make_tree tree
     tar -czf a.tar.gz -C tree .
     run_fail 2 mounted a.tar.gz
     stderr_is "shardbox mount: a.tar.gz: is compressed as a whole, or a pipe, and can only be read from end to end; 'shardbox convert a.tar.gz ARCHIVE' makes an archive of it, which can be mounted, and 'shardbox unpack a.tar.gz' its files"
     run ! is_mounted m
+    truncate -s 10M tree/holes
+    tar -Scf a.tar -C tree .
+    run_fail 2 mounted a.tar
+    stderr_has "a.tar: has members with holes, and can only be read from end to end; 'shardbox convert a.tar ARCHIVE'"
 }
 
 @test "a directory is refused" {
@@ -647,6 +651,38 @@ END
     run_fail 1 timed cat <&"$held"
     stderr_has 'Stale file handle'
     exec {held}<&-
+}
+
+@test "a tar that is written to, or replaced, ends in ESTALE for what is open, and is read anew" {
+    mkdir tree
+    seq 100000 >tree/a
+    tar cf a.tar -C tree a
+    seq 100001 200000 | head -c "$(stat -c %s tree/a)" >tree/b
+    mv tree/b tree/a
+    tar cf b.tar -C tree a
+    mounted a.tar
+    run_ok timed python3 - <<'END'
+import errno, os, shutil, time
+def expect(name):
+    with open(name, "rb") as tar:
+        assert open("m/a", "rb").read() == tar.read()[512:][:os.path.getsize("tree/a")]
+def stale(file):
+    try:
+        os.pread(file.fileno(), 1000, 100000)
+    except OSError as e:
+        assert e.errno == errno.ESTALE, e
+    else:
+        assert False
+for write in lambda: shutil.copyfile("b.tar", "a.tar"), lambda: (os.rename("a.tar", "old.tar"), os.rename("b.tar", "a.tar")):
+    expect("a.tar")
+    with open("m/a", "rb", buffering=0) as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        write()
+        time.sleep(1.2)
+        expect("a.tar")
+        stale(file)
+    shutil.copyfile("a.tar", "b.tar")
+END
 }
 
 @test "a shard that vanishes is an error of its files alone" {

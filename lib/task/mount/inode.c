@@ -80,7 +80,7 @@ unsigned sb_inode_tail_above(const char *path, size_t size, size_t depth)
     return ((unsigned)depth % DEPTHS + hash * DEPTHS) % SB_INODE_TAILS;
 }
 
-uint32_t sb_inode_generation(const struct sb_entry *entry)
+uint32_t sb_inode_generation(const struct sb_entry *entry, unsigned epoch)
 {
-    return (uint32_t)hash_entry(entry);
+    return (uint32_t)mix(hash_entry(entry), epoch);
 }

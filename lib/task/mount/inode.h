@@ -52,8 +52,8 @@ unsigned sb_inode_tail(const struct sb_entry *entry);
 /* That of a directory without one; depth: components of its path. */
 unsigned sb_inode_tail_above(const char *path, size_t size, size_t depth);
 
-/* More bits of what the row holds, beside the number: the system keeps no bytes of one number for
- * another generation of it. */
-uint32_t sb_inode_generation(const struct sb_entry *entry);
+/* More bits of what the row holds and of the epoch, beside the number: the system keeps no bytes of
+ * one number for another generation of it. */
+uint32_t sb_inode_generation(const struct sb_entry *entry, unsigned epoch);
 
 #endif

@@ -254,9 +254,17 @@ static enum sb_code drop(void *context, const void *data, size_t size, struct sb
     return SB_OK;
 }
 
-/* Is the entry, which may have been looked up again, of the same content as the number says? */
+static enum sb_code fail_overwritten(struct sb_error *err)
+{
+    return sb_fail(err, SB_CHANGED, "its container was written to");
+}
+
+/* After a read: is the entry, which may have been looked up again, of the same content as the
+ * number says, and was that what was read? */
 static enum sb_code is_still_same(const struct sb_node *node, struct sb_error *err)
 {
+    if (sb_tree_is_overwritten(node->tree))
+        return fail_overwritten(err);
     if (sb_node_is_same(node))
         return SB_OK;
     return sb_fail(err, SB_CHANGED, "was replaced by another file");
@@ -266,6 +274,8 @@ static enum sb_code is_still_same(const struct sb_node *node, struct sb_error *e
 static enum sb_code judge(struct sb_reading *reading, struct sb_node *node, enum sb_code code,
                           struct sb_error *err)
 {
+    if (code && sb_tree_is_overwritten(node->tree))
+        return fail_overwritten(err);
     if (code == SB_DAMAGED || code == SB_NOENT || code == SB_FORMAT || code == SB_SYSTEM)
         mark_damaged(reading, node, err->text);
     return code;
@@ -332,7 +342,9 @@ static enum sb_code read_part(struct sb_reading *reading, struct sb_node *node, 
     enum sb_code code;
 
     if (!sb_shards_hold(sb_content_shards(content), node->entry.shard))
-        return sb_unpacked_read(reading->unpacked, node, offset, data, size, err);
+        return sb_unpacked_read(reading->unpacked, node, offset, data, size, err)
+                   ? err->code
+                   : is_still_same(node, err);
     code = sb_content_read_part(content, &node->entry, offset, data, size, err);
     if (!code)
         code = is_still_same(node, err);

@@ -103,7 +103,7 @@ void sb_roots_free(struct sb_roots *roots)
     free(roots);
 }
 
-/* Opens what took the place of an archive; the former one stays where that fails. */
+/* Opens what took the place of a container; the former one stays where that fails. */
 static void look_again(struct sb_roots *roots, size_t i)
 {
     struct place *place = &roots->places[i];
@@ -173,7 +173,7 @@ enum sb_code sb_roots_node(struct sb_roots *roots, uint64_t number, struct sb_no
     if (inode.container < 1 || inode.container > roots->count)
         return fail_stale(err);
     tree = enter(roots, inode.container - 1);
-    if (inode.epoch == sb_tree_epoch(tree))
+    if (inode.epoch == sb_tree_epoch(tree) % SB_INODE_EPOCHS)
         code = sb_tree_node(tree, &inode, node, err);
     else
         code = fail_stale(err);

@@ -150,10 +150,11 @@ void sb_server_fill_entry(const struct sb_server *server, const struct sb_tree *
 {
     const uint64_t number = sb_inode_pack(inode);
 
-    *param = (struct fuse_entry_param){.ino = number,
-                                       .generation = sb_inode_generation(entry),
-                                       .attr_timeout = server->timeout,
-                                       .entry_timeout = server->timeout};
+    *param = (struct fuse_entry_param){
+        .ino = number,
+        .generation = sb_inode_generation(entry, tree ? sb_tree_epoch(tree) : 0),
+        .attr_timeout = server->timeout,
+        .entry_timeout = server->timeout};
     sb_server_fill(server, tree, entry, number, &param->attr);
 }
 

@@ -1,6 +1,7 @@
 #include "task/mount/tree.h"
 
 #include "archive/content.h"
+#include "core/file.h"
 #include "core/io.h"
 #include "store/catalog.h"
 #include "task/mount/connections.h"
@@ -18,6 +19,7 @@ struct sb_tree {
     unsigned number;
     unsigned epoch;
     struct sb_store *store;
+    struct sb_file *file; /* NULL: it is an archive, or several files */
     struct sb_content *content;
     struct sb_known *known;
     struct sb_connections *connections;
@@ -55,6 +57,7 @@ static void free_tree(struct sb_tree *tree)
 {
     sb_content_free(tree->content);
     sb_connections_free(tree->connections);
+    sb_file_free(tree->file);
     sb_known_free(tree->known);
     sb_store_free(tree->store);
     free(tree);
@@ -73,15 +76,16 @@ void sb_tree_unref(struct sb_tree *tree)
 }
 
 /* What can only be read in sequence has no bytes for a program that reads it in any order. */
-static enum sb_code refuse_sequence(const struct sb_store *store, struct sb_error *err)
+static enum sb_code refuse_sequence(const struct sb_store *store, const char *why,
+                                    struct sb_error *err)
 {
     const char *name = sb_store_name(store);
 
     return sb_fail(err, SB_INVALID,
-                   "%s: is compressed as a whole, or a pipe, and can only be read from end to end; "
+                   "%s: %s, and can only be read from end to end; "
                    "'shardbox convert %s ARCHIVE' makes an archive of it, which can be mounted, "
                    "and 'shardbox unpack %s' its files",
-                   name, name, name);
+                   name, why, name, name);
 }
 
 static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_container *container,
@@ -95,11 +99,11 @@ static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_con
     if (sb_store_refuse_tree(tree->store, err))
         return err->code;
     if (sb_store_is_compressed(tree->store) || !sb_store_can(tree->store, SB_CAN_PATHS))
-        return refuse_sequence(tree->store, err);
+        return refuse_sequence(tree->store, "is compressed as a whole, or a pipe", err);
     if (sb_store_catalog(tree->store, archive, &source, &options, &result, err))
         return err->code;
     if (result.in_sequence)
-        return refuse_sequence(tree->store, err);
+        return refuse_sequence(tree->store, "has members with holes", err);
     if (result.damage.code)
         sb_report(container->opening.notify, SB_PROBLEM, "damaged", NULL,
                   "%s; what comes after it is not known", result.damage.text);
@@ -118,10 +122,12 @@ enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container 
         return sb_fail_memory(err);
     tree->holders = 1;
     tree->number = number;
-    tree->epoch = epoch % SB_INODE_EPOCHS;
+    tree->epoch = epoch;
     code = sb_store_open(&tree->store, container->path, &container->opening, err);
     if (!code)
         code = open_catalog(tree, container, &archive, err);
+    if (!code && sb_archive_is_adopted(archive))
+        code = sb_store_file(tree->store, &tree->file, err);
     if (!code)
         code = sb_known_new(&tree->known, lifetime, err);
     if (!code)
@@ -156,8 +162,20 @@ bool sb_tree_is_replaced(const struct sb_tree *tree)
     const struct sb_archive *archive = sb_tree_archive(tree);
     struct stat now;
 
-    return !sb_archive_is_adopted(archive) && stat(sb_archive_index_path(archive), &now) == 0 &&
+    if (sb_archive_is_adopted(archive))
+        return tree->file &&
+               (sb_tree_is_overwritten(tree) || (stat(sb_store_path(tree->store), &now) == 0 &&
+                                                 !sb_is_same_file(&now, &tree->file->st)));
+    return stat(sb_archive_index_path(archive), &now) == 0 &&
            !sb_is_same_file(&now, sb_archive_index_stat(archive));
+}
+
+bool sb_tree_is_overwritten(const struct sb_tree *tree)
+{
+    struct stat now;
+
+    return tree->file && fstat(tree->file->fd, &now) == 0 &&
+           !sb_is_unchanged(&now, &tree->file->st);
 }
 
 /* The number of a directory without a row. */
@@ -185,7 +203,7 @@ static enum sb_code number_above(struct sb_archive *archive, const struct sb_ent
 static enum sb_code number(const struct sb_tree *tree, struct sb_archive *archive,
                            const struct sb_entry *entry, struct sb_inode *out, struct sb_error *err)
 {
-    *out = (struct sb_inode){.container = tree->number, .epoch = tree->epoch};
+    *out = (struct sb_inode){.container = tree->number, .epoch = tree->epoch % SB_INODE_EPOCHS};
     if (entry->path_size == 0) {
         out->kind = SB_INODE_DIR;
         return SB_OK;

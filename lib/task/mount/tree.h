@@ -45,12 +45,16 @@ enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container 
 struct sb_tree *sb_tree_ref(struct sb_tree *tree);
 void sb_tree_unref(struct sb_tree *tree); /* NULL is allowed */
 
-unsigned sb_tree_epoch(const struct sb_tree *tree);
+unsigned sb_tree_epoch(const struct sb_tree *tree); /* that of numbers is a part of it */
 struct sb_content *sb_tree_content(const struct sb_tree *tree);
 const struct sb_archive *sb_tree_archive(const struct sb_tree *tree);
 
-/* Is there another archive now at its path? */
+/* Is there another archive, or another file, now at its path, or was it written to (below)? */
 bool sb_tree_is_replaced(const struct sb_tree *tree);
+
+/* Was a file that is no archive written to since it was opened? Then its bytes are not those that
+ * are known of it. Of containers of several files this is not known. */
+bool sb_tree_is_overwritten(const struct sb_tree *tree);
 
 /* Fills in an empty node, also after a failure. SB_NOENT: no such name; SB_DAMAGED: its row cannot
  * be used. */
