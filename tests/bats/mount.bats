@@ -148,6 +148,61 @@ same_as_tree() {
     [ "$(timed cat m/both m/sub/one m/sub/two)" = $'two\none\ntwo' ]
 }
 
+# union_is LINE...: what `find` prints of the united tree, and that each name can be looked up.
+union_is() {
+    (cd m && timed find . -mindepth 1 -printf '%P %y\n' | LC_ALL=C sort) >names
+    printf '%s\n' "$@" | LC_ALL=C sort | diff - names || fail 'other names'
+    (cd m && cut -d' ' -f1 ../names | xargs stat -c %n) >/dev/null || fail 'listed, but not found'
+}
+
+@test "--union: what is no directory hides the directories of earlier containers" {
+    mkdir -p a/x/y a/both b/both c/x c/both
+    echo a >a/x/a
+    echo a >a/x/y/z
+    echo a >a/both/a
+    echo b >b/x
+    echo b >b/both/b
+    echo c >c/x/c
+    echo c >c/both/c
+    for name in a b c; do sb pack $name.barecat -C $name .; done
+    mounted --union a.barecat b.barecat c.barecat
+    union_is 'both d' 'both/'{a,b,c}' f' 'x d' 'x/c f'
+    [[ ! -e m/x/a && ! -e m/x/y && ! -e m/x/y/z ]]
+    timed "$SHARDBOX" umount m
+    mounted --union b.barecat a.barecat c.barecat
+    union_is 'both d' 'both/'{a,b,c}' f' 'x d' 'x/'{a,c}' f' 'x/y d' 'x/y/z f'
+    timed "$SHARDBOX" umount m
+    mounted --union c.barecat a.barecat b.barecat
+    union_is 'both d' 'both/'{a,b,c}' f' 'x f'
+    [[ $(timed cat m/x) == b ]]
+}
+
+@test "--union: a link in the place of a directory above hides it, also of those in between" {
+    mkdir -p a/x/y/deep b/x c/x/y/deep
+    echo a >a/x/y/deep/a
+    ln -s elsewhere b/x/y
+    echo c >c/x/y/deep/c
+    for name in a b c; do sb pack $name.barecat -C $name .; done
+    mkdir empty
+    sb pack d.barecat -C empty .
+    mounted --union a.barecat b.barecat c.barecat d.barecat
+    union_is 'x d' 'x/y d' 'x/y/deep d' 'x/y/deep/c f'
+    [[ ! -e m/x/y/deep/a ]]
+}
+
+@test "--union: a file that has the name of a directory in its own container hides those of earlier ones" {
+    mkdir -p a/x b/x c/x
+    echo a >a/x/a
+    echo b >b/x/b
+    echo b >b/file
+    echo c >c/x/c
+    for name in a b c; do sb pack $name.barecat -C $name .; done
+    sql b.barecat "UPDATE files SET path = 'x' WHERE path = 'file'"
+    mounted --union a.barecat b.barecat c.barecat
+    union_is 'x d' 'x/c f'
+    [[ ! -e m/x/a && ! -e m/x/b ]]
+}
+
 @test "a command has the mount as \$SHARDBOX_MOUNT, and its status is the command's" {
     make_archive
     # shellcheck disable=SC2016 # for the shell that is started

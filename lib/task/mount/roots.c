@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define LOOK_EVERY (SB_SECOND / 2) /* for another archive in the place of one */
+#define LOWEST     256             /* directories whose lowest container is known */
 
 struct place {
     struct sb_mount_container container;
@@ -18,6 +19,13 @@ struct place {
     bool failed; /* the other archive could not be opened, and that is logged */
 };
 
+/* Of a directory of a united tree, the first container whose part of it is seen. */
+struct lowest {
+    uint64_t number; /* of the directory; 0: none */
+    int64_t since;
+    size_t container;
+};
+
 struct sb_roots {
     const struct sb_mount_options *options;
     struct sb_log *log;
@@ -25,6 +33,8 @@ struct sb_roots {
     int64_t lifetime;
     struct place *places;
     size_t count;
+    pthread_mutex_t lock; /* of all below */
+    struct lowest lowest[LOWEST];
 };
 
 static bool has_directories(const struct sb_roots *roots)
@@ -69,6 +79,7 @@ enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options 
     roots = calloc(1, sizeof(*roots));
     if (!roots)
         return sb_fail_memory(err);
+    pthread_mutex_init(&roots->lock, NULL);
     roots->options = options;
     roots->log = log;
     roots->notify = sb_log_notify(log);
@@ -99,6 +110,7 @@ void sb_roots_free(struct sb_roots *roots)
         sb_tree_unref(roots->places[i].tree);
         pthread_mutex_destroy(&roots->places[i].lock);
     }
+    pthread_mutex_destroy(&roots->lock);
     free(roots->places);
     free(roots);
 }
@@ -198,13 +210,78 @@ static enum sb_code find_container(struct sb_roots *roots, const char *name, str
     return SB_NOENT;
 }
 
-/* Of a path in all containers, the last one that has it. */
-static enum sb_code find_united(struct sb_roots *roots, const struct sb_buf *path,
-                                struct sb_node *node, struct sb_error *err)
+/* Has a container something that is no directory at that path, or above it? */
+static enum sb_code look_for_cover(struct sb_tree *tree, const struct sb_entry *dir, bool *covers,
+                                   struct sb_error *err)
 {
-    enum sb_code code = SB_NOENT;
+    enum sb_code code = SB_OK;
 
-    for (size_t i = roots->count; code == SB_NOENT && i > 0; i--) {
+    *covers = false;
+    for (size_t end = 0; !code && !*covers && end < dir->path_size; end++) {
+        const char *slash = memchr(dir->path + end, '/', dir->path_size - end);
+        struct sb_node node = {0};
+
+        end = slash ? (size_t)(slash - dir->path) : dir->path_size;
+        code = sb_tree_find(tree, dir->path, end, &node, err);
+        *covers = !code && node.entry.type != SB_DIR;
+        sb_node_release(&node);
+    }
+    return code == SB_NOENT ? SB_OK : code;
+}
+
+static enum sb_code find_lowest(struct sb_roots *roots, const struct sb_entry *dir,
+                                size_t *container, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    bool covers = false;
+
+    *container = roots->count;
+    while (!code && !covers && *container > 0) {
+        struct sb_tree *tree = enter(roots, *container - 1);
+
+        code = look_for_cover(tree, dir, &covers, err);
+        sb_tree_unref(tree);
+        *container -= !covers;
+    }
+    return code;
+}
+
+enum sb_code sb_roots_lowest(struct sb_roots *roots, const struct sb_node *dir, size_t *container,
+                             struct sb_error *err)
+{
+    const int64_t lifetime = roots->options->immutable ? SB_TREE_IMMUTABLE : LOOK_EVERY;
+    const uint64_t number = sb_inode_pack(&dir->inode);
+    struct lowest *lowest = &roots->lowest[number * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+    enum sb_code code;
+    bool known;
+
+    pthread_mutex_lock(&roots->lock);
+    known = lowest->number == number && sb_clock_ns() - lowest->since < lifetime;
+    *container = lowest->container;
+    pthread_mutex_unlock(&roots->lock);
+    if (known)
+        return SB_OK;
+    code = find_lowest(roots, &dir->entry, container, err);
+    if (code)
+        return code;
+    pthread_mutex_lock(&roots->lock);
+    *lowest = (struct lowest){.number = number, .since = sb_clock_ns(), .container = *container};
+    pthread_mutex_unlock(&roots->lock);
+    return SB_OK;
+}
+
+/* A name in a directory of a united tree: of the containers that have it, the last. */
+static enum sb_code find_united(struct sb_roots *roots, const struct sb_node *dir,
+                                const struct sb_buf *path, struct sb_node *node,
+                                struct sb_error *err)
+{
+    size_t lowest;
+    enum sb_code code = sb_roots_lowest(roots, dir, &lowest, err);
+
+    if (code)
+        return code;
+    code = SB_NOENT;
+    for (size_t i = roots->count; code == SB_NOENT && i > lowest; i--) {
         struct sb_tree *tree = enter(roots, i - 1);
 
         code = sb_tree_find(tree, path->data, path->size, node, err);
@@ -228,7 +305,7 @@ enum sb_code sb_roots_find(struct sb_roots *roots, uint64_t parent, const char *
     if (!code && sb_name_join(&path, above.entry.path, above.entry.path_size, name, strlen(name)))
         code = sb_fail_memory(err);
     if (!code && roots->options->united)
-        code = find_united(roots, &path, node, err);
+        code = find_united(roots, &above, &path, node, err);
     else if (!code)
         code = sb_tree_find(above.tree, path.data, path.size, node, err);
     sb_buf_release(&path);

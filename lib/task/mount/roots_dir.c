@@ -90,14 +90,16 @@ static enum sb_code open_sides(struct sb_roots_dir *dir, const struct sb_node *n
                                const char *after, struct sb_error *err)
 {
     const size_t count = sb_roots_is_united(dir->roots) ? sb_roots_size(dir->roots) : 1;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
+    size_t lowest;
 
     dir->sides = calloc(count, sizeof(*dir->sides));
     if (!dir->sides)
         return sb_fail_memory(err);
     if (count == 1)
         return add_side(dir, node->tree, node->entry.path, after, err);
-    for (size_t i = 0; i < count && !code; i++) {
+    code = sb_roots_lowest(dir->roots, node, &lowest, err);
+    for (size_t i = lowest; !code && i < count; i++) {
         struct sb_tree *tree = sb_roots_enter(dir->roots, i);
 
         code = add_side(dir, tree, node->entry.path, after, err);
