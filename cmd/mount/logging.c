@@ -67,12 +67,12 @@ static void notify(void *context, enum sb_level level, const char *kind, const c
     (void)kind;
     if (logging.fd <= 0 && !logging.to_system) {
         /* The status is that of the command, if there is one. */
-        message_warning("%s: %s", subject, text);
+        message_warning("%s%s%s", subject ? subject : "", subject ? ": " : "", text);
         return;
     }
     if (level == SB_NOTE)
         return;
-    if (!sb_buf_add_format(&line, "%s: %s", subject, text) &&
+    if (!sb_buf_add_format(&line, "%s%s%s", subject ? subject : "", subject ? ": " : "", text) &&
         !sb_quote(&quoted, line.data, line.size, SB_ESCAPE)) {
         if (logging.fd > 0)
             write_line(quoted.data, quoted.size);

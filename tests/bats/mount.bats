@@ -341,6 +341,25 @@ union_is() {
     grep -qE '^[-0-9]{10} [:0-9]{8} shardbox\[[0-9]+\] mount: numbers: checksum does not match: bytes are [0-9a-f]{8}, should be [0-9a-f]{8}$' log
 }
 
+@test "lines that the log has no room for are counted in it" {
+    mkdir tree
+    for ((i = 0; i < 1500; i++)); do echo "$i" >"tree/file-with-a-name-of-some-length-$i"; done
+    sb pack a.barecat -C tree .
+    sql a.barecat 'UPDATE files SET crc32c = crc32c + 1'
+    mkfifo log
+    exec {both}<>log
+    exec {end}<log {both}<&-
+    mounted --log="$PWD/log" a.barecat
+    (cd m && timed cat -- * >/dev/null 2>&1) || true
+    timed cat <&"$end" >lines 3>&- &
+    exec {end}<&-
+    timed "$SHARDBOX" umount m
+    gone
+    wait
+    left_out=$(sed -n 's/.* mount: \([0-9]*\) more lines were left out$/\1/p' lines)
+    (($(grep -c ' mount: file-.*checksum' lines) + left_out == 1500 && left_out > 0))
+}
+
 @test "in the foreground the log is on stderr" {
     mkdir tree
     echo small >tree/small
