@@ -6,9 +6,11 @@
  *   FAULT_HOW     what happens to it, see below
  *   FAULT_ONWARD  set: all later calls of these kinds fail too
  *   FAULT_FROM    nothing is counted before a name that contains this text is opened
+ *   FAULT_FILES   set: only reads and writes of files are counted, none of pipes and devices
+ *   FAULT_ALONE   set: programs that this one starts have no faults
  *   FAULT_MARK    a file that is made when the fault happens, so that a run without it is known
  *
- *   EIO, ENOSPC, ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL    it fails so
+ *   EIO, ENOSPC, ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL, EMFILE, EAGAIN, ENOMEM    it fails so
  *   short         half of the bytes, once
  *   kill          SIGKILL before the call
  *   torn          half of the bytes, then SIGKILL
@@ -29,6 +31,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,12 +48,16 @@ enum fault_kind {
     FAULT_LOCK,
     FAULT_STAT,
     FAULT_OPEN, /* of a file that is there; to make one is FAULT_CREATE */
+    FAULT_MAP,
+    FAULT_MOUNT,
+    FAULT_DETACH, /* what is mounted */
+    FAULT_START,  /* a thread */
     FAULT_KINDS
 };
 
 static const char *const fault_names[FAULT_KINDS] = {
-    "write",  "read",   "sync",   "rename", "close", "truncate",
-    "create", "unlink", "malloc", "lock",   "stat",  "open",
+    "write",  "read", "sync", "rename", "close", "truncate", "create", "unlink",
+    "malloc", "lock", "stat", "open",   "map",   "mount",    "detach", "start",
 };
 
 enum fault_action {
@@ -62,7 +69,7 @@ enum fault_action {
 static bool fault_counted[FAULT_KINDS];
 static long fault_at; /* 0: nothing fails */
 static int fault_errno;
-static bool fault_short, fault_torn, fault_kill, fault_run, fault_onward;
+static bool fault_short, fault_torn, fault_kill, fault_run, fault_onward, fault_files;
 static const char *fault_mark;
 static const char *fault_from;
 static atomic_bool fault_waits; /* for FAULT_FROM */
@@ -73,11 +80,9 @@ static inline int fault_error_named(const char *how)
     static const struct {
         const char *name;
         int number;
-    } errors[] = {{"ENOSPC", ENOSPC},
-                  {"ENOLCK", ENOLCK},
-                  {"EOPNOTSUPP", EOPNOTSUPP},
-                  {"ENOSYS", ENOSYS},
-                  {"EINVAL", EINVAL}};
+    } errors[] = {{"ENOSPC", ENOSPC}, {"ENOLCK", ENOLCK}, {"EOPNOTSUPP", EOPNOTSUPP},
+                  {"ENOSYS", ENOSYS}, {"EINVAL", EINVAL}, {"EMFILE", EMFILE},
+                  {"EAGAIN", EAGAIN}, {"ENOMEM", ENOMEM}};
 
     for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
         if (strcmp(how, errors[i].name) == 0)
@@ -101,11 +106,14 @@ static inline void fault_begin(void)
     fault_kill = strcmp(how, "kill") == 0;
     fault_run = strcmp(how, "run") == 0;
     fault_onward = !fault_run && getenv("FAULT_ONWARD") != NULL;
+    fault_files = getenv("FAULT_FILES") != NULL;
     fault_from = getenv("FAULT_FROM");
     fault_waits = fault_from != NULL;
     fault_mark = getenv("FAULT_MARK");
     if (fault_run)
         pause_begin();
+    if (getenv("FAULT_ALONE"))
+        unsetenv("LD_PRELOAD");
     fault_at = strtol(at, NULL, 10);
 }
 
@@ -152,6 +160,16 @@ static inline enum fault_action fault_due(enum fault_kind kind, bool bytes)
     if (fault_short)
         return bytes ? FAULT_HALF : FAULT_NONE;
     return fault_torn ? FAULT_HALF : FAULT_FAIL;
+}
+
+/* Are bytes that are moved to or from it counted? */
+static inline bool fault_counts(int fd)
+{
+    struct stat st;
+
+    if (fd <= STDERR_FILENO)
+        return false;
+    return !fault_files || (syscall(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode));
 }
 
 static inline void fault_after_half(void)

@@ -7,19 +7,26 @@
 #include "fault.h"
 #include "record.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <time.h>
 
+static int (*start_thread)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
 __attribute__((constructor)) static void begin(void)
 {
+    *(void **)&start_thread = dlsym(RTLD_NEXT, "pthread_create");
     fault_begin();
     record_open();
 }
@@ -35,7 +42,7 @@ static int failed(void)
 static ssize_t move(enum fault_kind kind, long call, int fd, void *data, size_t size,
                     off64_t offset)
 {
-    enum fault_action action = fd > STDERR_FILENO ? fault_due(kind, size > 1) : FAULT_NONE;
+    enum fault_action action = fault_counts(fd) ? fault_due(kind, size > 1) : FAULT_NONE;
     if (action == FAULT_FAIL)
         return failed();
     if (action == FAULT_HALF)
@@ -85,7 +92,7 @@ ssize_t pread64(int fd, void *data, size_t size, off64_t offset)
 static ssize_t move_vectors(long call, int fd, const struct iovec *vectors, int count,
                             off64_t offset)
 {
-    enum fault_action action = fd > STDERR_FILENO ? fault_due(FAULT_WRITE, count > 1) : FAULT_NONE;
+    enum fault_action action = fault_counts(fd) ? fault_due(FAULT_WRITE, count > 1) : FAULT_NONE;
     if (action == FAULT_FAIL)
         return failed();
     record_begin();
@@ -440,6 +447,42 @@ int statx(int dir, const char *name, int flags, unsigned mask, struct statx *out
     if (fault_due(FAULT_STAT, false))
         return failed();
     return (int)syscall(SYS_statx, dir, name, flags, mask, out);
+}
+
+/* What is mounted, mapped and started */
+
+int mount(const char *from, const char *at, const char *type, unsigned long flags,
+          const void *options)
+{
+    if (fault_due(FAULT_MOUNT, false))
+        return failed();
+    return (int)syscall(SYS_mount, from, at, type, flags, options);
+}
+
+int umount2(const char *at, int flags)
+{
+    if (fault_due(FAULT_DETACH, false))
+        return failed();
+    return (int)syscall(SYS_umount2, at, flags);
+}
+
+void *mmap(void *data, size_t size, int access, int flags, int fd, off_t offset)
+{
+    if (fault_due(FAULT_MAP, false)) {
+        failed();
+        return MAP_FAILED;
+    }
+    return (void *)syscall(SYS_mmap, data, size, access, flags, fd, offset);
+}
+
+void *mmap64(void *, size_t, int, int, int, off64_t) __attribute__((alias("mmap")));
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                   void *argument)
+{
+    if (fault_due(FAULT_START, false))
+        return fault_errno;
+    return start_thread(thread, attributes, run, argument);
 }
 
 /* Time, with FAULT_SLEEPLESS: sleep ends at once, and the clock goes on as if it had been slept. */
