@@ -185,7 +185,7 @@ static enum sb_code refuse(struct tar_source *source, struct sb_error *err)
 
     if (source->in_code)
         *err = source->in_err;
-    else if (archive_errno(source->archive) == ENOMEM && !text)
+    else if (archive_errno(source->archive) == ENOMEM)
         sb_fail_memory(err);
     else
         sb_fail(err, SB_DAMAGED, "%s: damaged or cut short at byte %" PRId64 "%s%s: %s",
