@@ -60,7 +60,8 @@ enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots
                                struct sb_error *err) SB_CHECKED;
 void sb_roots_dir_free(struct sb_roots_dir *dir); /* NULL is allowed */
 
-/* SB_END after the last. Names that no directory can have are left out, and logged. */
+/* SB_END after the last. Names that no directory can have are left out, and logged. After another
+ * failure it fails so again, until the directory is opened anew. */
 enum sb_code sb_roots_dir_next(struct sb_roots_dir *dir, struct sb_roots_item *item,
                                struct sb_error *err) SB_CHECKED;
 

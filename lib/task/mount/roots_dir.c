@@ -28,6 +28,7 @@ struct sb_roots_dir {
     struct side *used;  /* whose entry was returned, and is not replaced yet */
     struct sb_buf name; /* the last one, of several sides */
     bool any_left_out;
+    struct sb_error failure; /* the sides are then not where they should be, and it stays */
 };
 
 void sb_roots_dir_free(struct sb_roots_dir *dir)
@@ -252,13 +253,10 @@ static enum sb_code take(struct sb_roots_dir *dir, struct side *side, struct sb_
     return code;
 }
 
-enum sb_code sb_roots_dir_next(struct sb_roots_dir *dir, struct sb_roots_item *item,
-                               struct sb_error *err)
+static enum sb_code next(struct sb_roots_dir *dir, struct sb_roots_item *item, struct sb_error *err)
 {
     enum sb_code code = SB_NOENT;
 
-    if (dir->of_containers)
-        return next_container(dir, item);
     while (code == SB_NOENT) {
         struct side *side;
 
@@ -267,5 +265,22 @@ enum sb_code sb_roots_dir_next(struct sb_roots_dir *dir, struct sb_roots_item *i
         if (!code)
             code = side ? take(dir, side, item, err) : SB_END;
     }
+    return code;
+}
+
+enum sb_code sb_roots_dir_next(struct sb_roots_dir *dir, struct sb_roots_item *item,
+                               struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (dir->of_containers)
+        return next_container(dir, item);
+    if (dir->failure.code) {
+        *err = dir->failure;
+        return err->code;
+    }
+    code = next(dir, item, err);
+    if (code && code != SB_END)
+        dir->failure = *err;
     return code;
 }
