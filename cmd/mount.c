@@ -272,6 +272,8 @@ static enum sb_code serve(struct job *job, struct background *background, int *s
         code = sb_mount_attach(mount, job->absolute, err);
     /* Until now a signal cancels; from here on it ends the mount, or is the command's. */
     block_signals(&job->mask);
+    if (!code)
+        code = sb_mount_start(mount, err);
     if (!code && job->command)
         code = child_start(&child, job->command, job->absolute, &job->mask, err);
     if (!code && background) {
@@ -299,11 +301,14 @@ static void release(struct job *job)
     free(job->made);
 }
 
-/* That a signal came is printed by the program that waits for this one. */
-static int fail(bool in_background, const struct sb_error *err)
+/* That a signal came is printed by the program that waits for this one; what fails once that has
+ * gone is logged. background: NULL in the foreground. */
+static int fail(const struct background *background, const struct sb_error *err)
 {
-    if (in_background && err->code == SB_INTERRUPT)
+    if (background && err->code == SB_INTERRUPT)
         background_leave_terminal();
+    if (background && background->ready < 0)
+        sb_report(&logging_notify, SB_PROBLEM, "failed", NULL, "%s", err->text);
     return message_failure(err);
 }
 
@@ -311,8 +316,8 @@ static int run(void *context, char **operands, int count)
 {
     const struct mount_settings *settings = context;
     struct job job = {0};
-    struct background background;
-    bool parent = false, in_background;
+    struct background state, *background;
+    bool parent = false;
     struct sb_error err;
     int status;
 
@@ -320,14 +325,13 @@ static int run(void *context, char **operands, int count)
     status = check_usage(settings, &job);
     if (status)
         return status;
-    in_background = !settings->foreground && !job.command;
-    if (in_background && background_begin(&background, &parent, &status, &err))
+    background = !settings->foreground && !job.command ? &state : NULL;
+    if (background && background_begin(background, &parent, &status, &err))
         return message_failure(&err);
     if (parent)
         return status;
-    if (logging_open(settings->log, &err) ||
-        serve(&job, in_background ? &background : NULL, &status, &err))
-        status = fail(in_background, &err);
+    if (logging_open(settings->log, &err) || serve(&job, background, &status, &err))
+        status = fail(background, &err);
     release(&job);
     message_raise(status);
     return message_status();

@@ -271,6 +271,52 @@ union_is() {
     same_as_tree tree m
 }
 
+# faulty CALLS HOW [VARIABLE=VALUE...] -- ARGS...: shardbox mount ARGS..., where from the mount on such
+# calls fail. Programs that it starts have no faults.
+faulty() {
+    local -a settings=("FAULT_CALLS=$1" "FAULT_HOW=$2" FAULT_AT=1 FAULT_ALONE=1 FAULT_FROM=/dev/fuse)
+    shift 2
+    while [[ $1 != -- ]]; do
+        settings+=("$1")
+        shift
+    done
+    timed env "${settings[@]}" LD_PRELOAD="$FAULT_SHIM" "$SHARDBOX" mount "${@:2}"
+}
+
+@test "where no thread can answer it says so, and does not call itself mounted" {
+    need_shim
+    make_archive
+    run_fail 2 faulty start EAGAIN FAULT_ONWARD=1 -- a.barecat m
+    stderr_is 'shardbox mount: a thread that answers cannot be started: Resource temporarily unavailable'
+    run ! is_mounted m
+    run_fail 2 faulty start EAGAIN FAULT_ONWARD=1 -- a.barecat --at=m -- touch started
+    run ! is_mounted m
+    [[ ! -e started ]]
+}
+
+@test "a request that cannot be read for a moment is read then" {
+    need_shim
+    make_archive
+    run_ok faulty read EIO -- a.barecat --at=m -- diff -r --no-dereference tree m
+    run ! is_mounted m
+}
+
+@test "where no more requests can be read, a command is ended, and nobody sees an empty directory" {
+    need_shim
+    make_archive
+    run_fail 2 faulty read EIO FAULT_ONWARD=1 -- a.barecat --at=m -- cat m/a.txt
+    stderr_has 'shardbox mount: requests of the mount cannot be read: Input/output error'
+    run ! is_mounted m
+    run_ok faulty read EIO FAULT_ONWARD=1 -- --log="$PWD/log" a.barecat m
+    run_fail 2 timed ls m
+    gone
+    run_fail 2 timed ls m
+    stderr_has 'Transport endpoint is not connected'
+    grep -q 'mount: requests of the mount cannot be read: Input/output error$' log
+    run_ok mounted a.barecat
+    same_as_tree tree m
+}
+
 @test "umount refuses what is in use, and --lazy does not" {
     make_archive
     mounted a.barecat

@@ -3,12 +3,12 @@
  *
  *     sb_mount_open    opens the containers
  *     sb_mount_attach  mounts them at a directory (device.h is how)
- *     sb_mount_serve   answers until it is unmounted, or has to end
+ *     sb_mount_start   starts the threads that answer
+ *     sb_mount_serve   waits until it is unmounted, or has to end
  *     sb_mount_free
  *
- * Opening starts no thread, so that a program which goes into the background forks before. What is
- * mounted is read-only, and follows writers of an archive as archive/content.h does. Belongs to one
- * thread; it starts the threads that answer.
+ * A program that goes into the background forks before all that. What is mounted is read-only, and
+ * follows writers of an archive as archive/content.h does. Belongs to one thread.
  */
 #ifndef SB_TASK_MOUNT_MOUNT_H
 #define SB_TASK_MOUNT_MOUNT_H
@@ -71,14 +71,18 @@ enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options 
 enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir,
                              struct sb_error *err) SB_CHECKED;
 
-/* The signals that sb_mount_serve waits for. */
+/* The signals that sb_mount_serve waits for. The caller blocks them before sb_mount_start, and
+ * before it makes a child. */
 void sb_mount_signals(sigset_t *signals);
 
+/* From here on requests are answered. */
+enum sb_code sb_mount_start(struct sb_mount *mount, struct sb_error *err) SB_CHECKED;
+
 /*
- * Answers until it is unmounted, is idle for as long as the options say, or one of SIGINT, SIGTERM
+ * Waits until it is unmounted, is idle for as long as the options say, or one of SIGINT, SIGTERM
  * and SIGHUP comes: then it unmounts. With a child (0: there is none), it ends when that ends, and
- * signals are passed on to it; *status is as of waitpid. The caller has blocked these signals, and
- * SIGCHLD (sb_mount_signals), before it made the child.
+ * signals are passed on to it; *status is as of waitpid. SB_SYSTEM: requests can no longer be read;
+ * then the child is killed, or if there is none, it stays mounted, and every call there fails.
  */
 enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status,
                             struct sb_error *err) SB_CHECKED;

@@ -28,13 +28,13 @@ struct sb_mount {
     struct sb_roots *roots;
     struct sb_server *server;
     struct sb_workers *workers;
-    char *dir; /* where it is mounted by us; NULL: not */
+    int signals; /* -1: not started */
+    char *dir;   /* where it is mounted by us; NULL: not */
 };
 
 /* While it is served. */
 struct serving {
     struct sb_mount *mount;
-    int signals;
     pid_t child; /* 0: there is none, or it has ended */
     int *status;
     int64_t idle_from; /* an attempt to unmount failed then, because it is in use */
@@ -51,6 +51,7 @@ enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options 
     if (!mount)
         return sb_fail_memory(err);
     mount->options = *options;
+    mount->signals = -1;
     mount->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (mount->wake < 0)
         code = sb_fail_errno(err, errno, "eventfd");
@@ -69,6 +70,13 @@ enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options 
     return code;
 }
 
+/* It is not, or no longer, for us to unmount. */
+static void forget_dir(struct sb_mount *mount)
+{
+    free(mount->dir);
+    mount->dir = NULL;
+}
+
 enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir, struct sb_error *err)
 {
     int device = sb_device_given(dir);
@@ -80,8 +88,7 @@ enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir, struct sb_
                           : sb_fail_memory(err);
     }
     if (code) {
-        free(mount->dir);
-        mount->dir = NULL;
+        forget_dir(mount);
         return code;
     }
     return sb_server_take(mount->server, device, err);
@@ -95,8 +102,7 @@ static bool detach(struct sb_mount *mount, bool lazy)
     if (mount->dir && sb_device_unmount(mount->dir, lazy, &ignored) &&
         (!lazy || ignored.code != SB_INVALID))
         return false;
-    free(mount->dir);
-    mount->dir = NULL;
+    forget_dir(mount);
     return true;
 }
 
@@ -105,7 +111,7 @@ static void take_signal(struct serving *serving)
 {
     struct signalfd_siginfo info;
 
-    if (read(serving->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+    if (read(serving->mount->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
     if (serving->child == 0)
         serving->over = true;
@@ -148,21 +154,28 @@ static void end_if_idle(struct serving *serving)
         serving->idle_from = sb_clock_ns();
 }
 
+static void sleep_again(const struct sb_mount *mount)
+{
+    uint64_t count;
+
+    if (read(mount->wake, &count, sizeof(count)) < 0)
+        return;
+}
+
 static void wait_once(struct serving *serving)
 {
     struct sb_mount *mount = serving->mount;
     struct pollfd waits[] = {
-        {.fd = serving->signals, .events = POLLIN},
+        {.fd = mount->signals, .events = POLLIN},
         {.fd = mount->wake, .events = POLLIN},
     };
-    uint64_t count;
 
     if (poll(waits, 2, idle_time(serving)) < 0)
         return;
     if (waits[0].revents)
         take_signal(serving);
-    if (waits[1].revents && read(mount->wake, &count, sizeof(count)) < 0)
-        return;
+    if (waits[1].revents)
+        sleep_again(mount);
     look_after_child(serving);
     sb_log_drain(mount->log, mount->options.notify);
     sb_server_drop_damaged(mount->server);
@@ -177,10 +190,8 @@ static void finish(struct sb_mount *mount)
     int cancelled = atomic_load(&sb_context_now->cancelled);
 
     /* Somebody else has unmounted it, and may have mounted there anew. */
-    if (mount->workers && sb_workers_have_ended(mount->workers)) {
-        free(mount->dir);
-        mount->dir = NULL;
-    }
+    if (mount->workers && sb_workers_have_ended(mount->workers))
+        forget_dir(mount);
     /* Reads that take long end. */
     atomic_store(&sb_context_now->cancelled, SIGTERM);
     if (!detach(mount, false))
@@ -200,37 +211,39 @@ void sb_mount_signals(sigset_t *signals)
     sigaddset(signals, SIGCHLD);
 }
 
-static enum sb_code open_signals(struct serving *serving, struct sb_error *err)
+enum sb_code sb_mount_start(struct sb_mount *mount, struct sb_error *err)
 {
     sigset_t signals;
 
     sb_mount_signals(&signals);
-    serving->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    return serving->signals < 0 ? sb_fail_errno(err, errno, "signalfd") : SB_OK;
+    mount->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (mount->signals < 0)
+        return sb_fail_errno(err, errno, "signalfd");
+    return sb_workers_start(&mount->workers, sb_server_session(mount->server),
+                            mount->options.threads, mount->wake, err);
 }
 
 enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status, struct sb_error *err)
 {
-    struct serving serving = {.mount = mount, .signals = -1, .child = child, .status = status};
-    enum sb_code code = open_signals(&serving, err);
+    struct serving serving = {.mount = mount, .child = child, .status = status};
+    enum sb_code code = SB_OK;
 
     *status = 0;
-    if (!code)
-        code = sb_workers_start(&mount->workers, sb_server_session(mount->server),
-                                mount->options.threads, mount->wake, err);
     /* It may have ended already. */
-    if (!code)
-        look_after_child(&serving);
+    look_after_child(&serving);
     serving.over |= sb_interrupted();
-    while (!code && !serving.over)
+    while (!code && !serving.over) {
         wait_once(&serving);
+        code = sb_workers_failure(mount->workers, err);
+    }
+    /* Programs would see an empty directory if it were unmounted; so each of their calls fails. */
+    if (code && child == 0)
+        forget_dir(mount);
     finish(mount);
     if (serving.child > 0) {
         kill(serving.child, SIGKILL);
         waitpid(serving.child, status, 0);
     }
-    if (serving.signals >= 0)
-        close(serving.signals);
     return code;
 }
 
@@ -239,9 +252,12 @@ void sb_mount_free(struct sb_mount *mount)
     if (!mount)
         return;
     detach(mount, true);
+    sb_workers_stop(mount->workers);
     sb_server_free(mount->server);
     sb_roots_free(mount->roots);
     sb_log_free(mount->log);
+    if (mount->signals >= 0)
+        close(mount->signals);
     if (mount->wake >= 0)
         close(mount->wake);
     free(mount->dir);

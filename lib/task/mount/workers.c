@@ -21,8 +21,10 @@
 #define LOOK_EVERY ((struct timespec){.tv_nsec = 5000000})
 #define LATE_NS    2000000
 
-/* There is no memory for a request: other threads go on. */
-#define MEMORY_AFTER ((struct timespec){.tv_nsec = 10000000})
+/* Where no request can be read, for want of memory perhaps, other threads may have some; and then
+ * it is tried again, but not for ever: programs wait for an answer. */
+#define TRY_EVERY ((struct timespec){.tv_nsec = 10000000})
+#define TRIES     100
 
 /* An answer that takes longer waits for a disk or a network, and so do the next ones. */
 #define SLOW_NS   200000
@@ -44,7 +46,9 @@ struct sb_workers {
     int wake;
     unsigned most;
     atomic_bool stopping;
-    atomic_bool ended; /* the device */
+    atomic_bool ended;    /* the device */
+    atomic_uint failures; /* in a row, to read a request */
+    atomic_int failure;   /* errno of too many of them */
     _Atomic int64_t last;
     _Atomic int64_t slow_until;
     pthread_mutex_t lock; /* of all below */
@@ -61,11 +65,10 @@ struct sb_workers {
 
 static void *work(void *argument);
 
-static void end(struct sb_workers *workers)
+static void wake(const struct sb_workers *workers)
 {
     const uint64_t one = 1;
 
-    atomic_store(&workers->ended, true);
     if (write(workers->wake, &one, sizeof(one)) < 0)
         return;
 }
@@ -106,7 +109,7 @@ static bool has_more(const struct sb_workers *workers)
     return poll(&device, 1, 0) == 1;
 }
 
-/* This thread has a request, or none will come; another one waits for the next, if `needed`. */
+/* This thread has a request; another one waits for the next, if `needed`. */
 static void pass_turn(struct sb_workers *workers, bool needed)
 {
     pthread_mutex_lock(&workers->lock);
@@ -115,6 +118,15 @@ static void pass_turn(struct sb_workers *workers, bool needed)
         pthread_cond_signal(&workers->next);
     else if (needed)
         start_another(workers);
+    pthread_mutex_unlock(&workers->lock);
+}
+
+/* This thread has no request, and others may wait for one. */
+static void give_up_turn(struct sb_workers *workers)
+{
+    pthread_mutex_lock(&workers->lock);
+    workers->waiting = false;
+    pthread_cond_signal(&workers->next);
     pthread_mutex_unlock(&workers->lock);
 }
 
@@ -179,26 +191,40 @@ static void answer(struct sb_workers *workers, const struct fuse_buf *buffer)
         atomic_store(&workers->slow_until, ended + SLOW_LAST);
 }
 
+/* After a read without a request. False: none will come. */
+static bool goes_on(struct sb_workers *workers, int got)
+{
+    if (got == -EINTR || got == -EAGAIN)
+        return true;
+    if (got == 0) {
+        atomic_store(&workers->ended, true);
+    } else if (atomic_fetch_add(&workers->failures, 1) + 1 < TRIES) {
+        nanosleep(&TRY_EVERY, NULL);
+        return true;
+    } else {
+        atomic_store(&workers->failure, -got);
+    }
+    wake(workers);
+    return false;
+}
+
 static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct sb_workers *workers = worker->workers;
     struct fuse_buf buffer = {0};
+    bool more = true;
 
-    while (take_turn(workers)) {
+    while (more && take_turn(workers)) {
         int got = fuse_session_receive_buf(workers->session, &buffer);
 
         if (got > 0) {
+            atomic_store_explicit(&workers->failures, 0, memory_order_relaxed);
             answer(workers, &buffer);
             continue;
         }
-        pass_turn(workers, true);
-        if (got == -ENOMEM)
-            nanosleep(&MEMORY_AFTER, NULL);
-        else if (got != -EINTR && got != -EAGAIN) {
-            end(workers);
-            break;
-        }
+        give_up_turn(workers);
+        more = goes_on(workers, got);
     }
     free(buffer.mem);
     atomic_store(&worker->ended, true);
@@ -246,6 +272,13 @@ enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *sess
 bool sb_workers_have_ended(const struct sb_workers *workers)
 {
     return atomic_load(&workers->ended);
+}
+
+enum sb_code sb_workers_failure(const struct sb_workers *workers, struct sb_error *err)
+{
+    int failure = atomic_load(&workers->failure);
+
+    return failure ? sb_fail_errno(err, failure, "requests of the mount cannot be read") : SB_OK;
 }
 
 int64_t sb_workers_last_request(const struct sb_workers *workers)

@@ -15,12 +15,15 @@
 struct fuse_session;
 struct sb_workers;
 
-/* wake: a descriptor of eventfd, written to when the device has ended. */
+/* wake: a descriptor of eventfd, written to when the device has ended, or fails. */
 enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *session, unsigned most,
                               int wake, struct sb_error *err) SB_CHECKED;
 
 /* Has the device ended, because it was unmounted? */
 bool sb_workers_have_ended(const struct sb_workers *workers);
+
+/* SB_SYSTEM: again and again no request could be read, and nobody answers any more. */
+enum sb_code sb_workers_failure(const struct sb_workers *workers, struct sb_error *err) SB_CHECKED;
 
 /* When the last request came, by sb_clock_ns. */
 int64_t sb_workers_last_request(const struct sb_workers *workers);
