@@ -406,6 +406,61 @@ faulty() {
     (($(grep -c ' mount: file-.*checksum' lines) + left_out == 1500 && left_out > 0))
 }
 
+# with_dev_log COMMAND...: where /dev/log is a socket, with a listener that adds what it gets to `system`, a
+# line each. This is a /dev of its own, in a mount namespace.
+with_dev_log() {
+    local -a separate=(unshare -m)
+    [[ $(id -u) -eq 0 ]] || separate=(unshare -rm)
+    "${separate[@]}" mount -t tmpfs dev m 2>/dev/null || skip 'no mount namespaces'
+    cat >listener.py <<'END'
+import os, socket
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listener.bind("/dev/log")
+listener.settimeout(10)
+with open("system", "wb", 0) as out:
+    if os.fork() == 0:
+        while (line := listener.recv(8192)) != b"end":
+            out.write(line.rstrip(b"\n\0") + b"\n")
+END
+    cat >separate.bash <<'END'
+[[ $(readlink /proc/self/ns/mnt) != "$OUTER" ]] || exit
+mkdir dev && mount -t tmpfs dev dev || exit
+for device in null zero urandom fuse; do
+    touch "dev/$device" && mount --bind "/dev/$device" "dev/$device" || exit
+done
+# The test may be in there.
+mkdir dev/shm && mount --rbind /dev/shm dev/shm || exit
+ln -s /proc/self/fd dev/fd && mount --rbind dev /dev && cd "$PWD" && python3 listener.py || exit
+"$@"
+status=$?
+python3 -c 'import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"end", "/dev/log")'
+exit $status
+END
+    OUTER=$(readlink /proc/self/ns/mnt) \
+        timeout --kill-after=1 30 "${separate[@]}" bash separate.bash "$@" 3>&-
+}
+
+@test "in the background the log is the system's, of which no line is broken by a name" {
+    mkdir tree
+    echo small >tree/small
+    echo other >tree/$'two\nlines'
+    echo good >tree/good
+    sb pack a.barecat -C tree .
+    sql a.barecat "UPDATE files SET crc32c = crc32c + 1 WHERE path != 'good'"
+    cat >reads.bash <<'END'
+"$SHARDBOX" mount a.barecat m && cat m/good || exit
+for i in 1 2; do
+    cat m/small m/two*lines 2>/dev/null && exit 9
+done
+"$SHARDBOX" umount m
+END
+    run_ok with_dev_log bash reads.bash
+    output_is good
+    gone
+    sed -E 's/^<28>[A-Z][a-z]{2} [ 0-9]{2} [:0-9]{8} shardbox\[[0-9]+\]: //' system >lines
+    printf 'mount: %s: its bytes do not match their checksum\n' small 'two\nlines' | diff - lines
+}
+
 @test "in the foreground the log is on stderr" {
     mkdir tree
     echo small >tree/small
