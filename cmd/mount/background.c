@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +31,11 @@ static int wait_for(int ready, pid_t child)
         if (errno != EINTR)
             return STATUS_ERROR;
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_ERROR;
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    message_error("the server was ended by signal %d: %s", WTERMSIG(status),
+                  strsignal(WTERMSIG(status)));
+    return STATUS_ERROR;
 }
 
 enum sb_code background_begin(struct background *background, bool *parent, int *status,

@@ -294,6 +294,13 @@ faulty() {
     [[ ! -e started ]]
 }
 
+@test "a server that is killed before it is ready is an error that is named" {
+    need_shim
+    make_archive
+    run_fail 2 faulty mount kill -- a.barecat m
+    stderr_is 'shardbox mount: the server was ended by signal 9: Killed'
+}
+
 @test "a request that cannot be read for a moment is read then" {
     need_shim
     make_archive
