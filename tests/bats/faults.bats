@@ -95,6 +95,12 @@ without_bad() {
         malloc-tars
 }
 
+@test "a mount whose calls fail: right bytes or an error, and no trace of it" {
+    without_bad mounted -s 211 -o 5 archive tar union dir
+    [[ $output != *skipped* ]] || skip "$output"
+    without_bad mounted -s 401 -o 3 malloc-archive malloc-tar malloc-dir
+}
+
 @test "output to a full device is an error" {
     make_archive
     for command in "cat a.barecat numbers" "ls -lR a.barecat" "find a.barecat" "du -a a.barecat" \
