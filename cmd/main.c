@@ -150,6 +150,8 @@ int main(int argc, char **argv)
     if (!fill_standard_descriptors())
         return STATUS_ERROR;
     signal(SIGPIPE, SIG_IGN);
+    /* Where the caller ignored it, ends of children would not be seen, nor their statuses. */
+    signal(SIGCHLD, SIG_DFL);
     sb_context_init(&context);
     context.resolves = typed_paths_note;
     sb_context_enter(&context);

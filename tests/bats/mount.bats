@@ -225,6 +225,18 @@ union_is() {
     run ! is_mounted m
 }
 
+@test "the end of a command is seen where the caller ignores the ends of its children" {
+    make_archive
+    cat >ignoring.py <<'END'
+import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execvp(sys.argv[1], sys.argv[1:])
+END
+    run_fail 7 timed python3 ignoring.py "$SHARDBOX" mount a.barecat --at=m -- sh -c 'cat m/a.txt; exit 7'
+    output_is hello
+    run ! is_mounted m
+}
+
 @test "a signal is passed on to the command, which ends the mount" {
     make_archive
     "$SHARDBOX" mount a.barecat --at=m -- sh -c 'trap "echo caught; exit 3" TERM; : >ready; while :; do sleep 0.1; done' >out 3>&- &
