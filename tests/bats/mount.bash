@@ -28,6 +28,7 @@ teardown() {
     local point
     cd / || return
     grep -F " $BATS_TEST_TMPDIR/" /proc/mounts | cut -d' ' -f2 | sort -r | while read -r point; do
+        point=$(printf '%b' "$point") # a space is \040
         timeout 5 umount -l "$point" 2>/dev/null || timeout 5 fusermount3 -uz "$point" || true
     done
     cd "$BATS_TEST_TMPDIR" && gone || return
@@ -44,7 +45,7 @@ mounted() {
 
 server() {
     pgrep -f -- "^$SHARDBOX mount .*m\$" | while read -r pid; do
-        [[ $(readlink "/proc/$pid/cwd") == "$PWD" ]] && echo "$pid"
+        if [[ $(readlink "/proc/$pid/cwd") == "$PWD" ]]; then echo "$pid"; fi
     done
 }
 

@@ -336,6 +336,55 @@ faulty() {
     same_as_tree tree m
 }
 
+@test "a mount that ends leaves alone what is mounted over it" {
+    [[ $(id -u) -eq 0 ]] || skip 'not root'
+    make_archive
+    sb pack b.barecat tree/a.txt
+    mounted --log="$PWD/log" a.barecat
+    first=$(server)
+    mounted b.barecat
+    kill -TERM "$first"
+    for ((i = 0; i < 100; i++)); do [[ -s log ]] && break; sleep 0.1; done
+    grep -q "left without a server: $PWD/m: something else is mounted over it: unmount that first\$" log
+    [ "$(timed cat m/tree/a.txt)" = hello ]
+    timed "$SHARDBOX" umount m
+    gone
+    run_fail 2 timed ls m
+    timed "$SHARDBOX" umount m
+    run ! is_mounted m
+}
+
+@test "--idle does not end a mount while something is mounted over it" {
+    [[ $(id -u) -eq 0 ]] || skip 'not root'
+    make_archive
+    mounted --idle=1s a.barecat
+    mount -t tmpfs tmpfs m
+    echo precious >m/precious
+    sleep 2.5
+    [ "$(cat m/precious)" = precious ]
+    umount m
+    timed cmp tree/numbers m/numbers
+    gone
+    run ! is_mounted m
+}
+
+@test "a mount below a directory that was renamed ends there, and nothing at its former path" {
+    [[ $(id -u) -eq 0 ]] || skip 'not root'
+    make_archive
+    mkdir -p 'above one/m'
+    timed "$SHARDBOX" mount a.barecat 'above one/m'
+    pid=$(server)
+    mv 'above one' 'above two'
+    mkdir -p 'above one/m'
+    mount -t tmpfs tmpfs 'above one/m'
+    echo precious >'above one/m/precious'
+    kill -TERM "$pid"
+    for ((i = 0; i < 100; i++)); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+    [ "$(cat 'above one/m/precious')" = precious ]
+    [ -z "$(ls 'above two/m')" ]
+    umount 'above one/m'
+}
+
 @test "umount refuses what is in use, and --lazy does not" {
     make_archive
     mounted a.barecat

@@ -1,10 +1,12 @@
 #include "task/mount/device.h"
 
 #include "core/number.h"
+#include "task/mount/mounted.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 
 #define DEVICE "/dev/fuse"
 #define HELPER "fusermount3"
+#define TYPE   "fuse.shardbox"
 
 int sb_device_given(const char *dir)
 {
@@ -119,7 +122,7 @@ static bool mount_directly(int *fd, const char *dir, bool allow_other)
         return false;
     snprintf(options, sizeof(options), "fd=%d,rootmode=%o,user_id=%u,group_id=%u%s", *fd, S_IFDIR,
              getuid(), getgid(), allow_other ? ",allow_other,default_permissions" : "");
-    if (mount("shardbox", dir, "fuse.shardbox", MS_NOSUID | MS_NODEV | MS_RDONLY, options) == 0)
+    if (mount("shardbox", dir, TYPE, MS_NOSUID | MS_NODEV | MS_RDONLY, options) == 0)
         return true;
     failure = errno;
     close(*fd);
@@ -143,6 +146,7 @@ static enum sb_code fail_mount(const char *dir, bool allow_other, int failure, s
                    dir, allow_other ? ", with user_allow_other in /etc/fuse.conf" : "");
 }
 
+/* dir: without links. False with errno. */
 static bool unmount(const char *dir, bool lazy)
 {
     char *words[] = {(char *)HELPER, (char *)(lazy ? "-uz" : "-u"),
@@ -159,6 +163,19 @@ static bool unmount(const char *dir, bool lazy)
     return false;
 }
 
+/* Unmounting lazily would take along what is mounted in it. */
+static enum sb_code refuse_inner(const char *dir, const struct sb_mounted *mounted,
+                                 struct sb_error *err)
+{
+    if (!mounted->inner)
+        return SB_OK;
+    if (strcmp(mounted->inner, mounted->path) == 0)
+        return sb_fail(err, SB_INVALID, "%s: something else is mounted over it: unmount that first",
+                       dir);
+    return sb_fail(err, SB_INVALID, "%s: something is mounted in it, at %s: unmount that first",
+                   dir, mounted->inner);
+}
+
 /* Unmounts what a server that is gone has left. */
 static enum sb_code clear(const char *dir, struct sb_error *err)
 {
@@ -173,32 +190,83 @@ static enum sb_code clear(const char *dir, struct sb_error *err)
     return sb_fail_errno(err, ENOTDIR, "%s", dir);
 }
 
-enum sb_code sb_device_mount(int *fd, const char *dir, bool allow_other, struct sb_error *err)
+/* Right after it was mounted. */
+static enum sb_code identify(struct sb_device *device, const char *dir, struct sb_error *err)
+{
+    struct sb_mounted mounted;
+    enum sb_code code = sb_mounted_at(&mounted, dir, NULL, err);
+
+    if (code)
+        unmount(dir, true);
+    else if (strcmp(mounted.type, TYPE) != 0)
+        code = sb_fail(err, SB_SYSTEM, "%s: something else was mounted there meanwhile", dir);
+    device->id = mounted.id;
+    device->device = mounted.device;
+    sb_mounted_release(&mounted);
+    if (code)
+        close(device->fd);
+    return code;
+}
+
+enum sb_code sb_device_mount(struct sb_device *device, const char *dir, bool allow_other,
+                             struct sb_error *err)
 {
     int failure;
 
-    *fd = -1;
+    *device = (struct sb_device){.fd = -1};
     if (clear(dir, err))
         return err->code;
-    if (mount_directly(fd, dir, allow_other))
-        return SB_OK;
+    if (mount_directly(&device->fd, dir, allow_other))
+        return identify(device, dir, err);
     failure = errno;
-    if ((failure == EPERM || failure == EACCES) && mount_by_helper(fd, dir, allow_other))
-        return SB_OK;
+    if ((failure == EPERM || failure == EACCES) && mount_by_helper(&device->fd, dir, allow_other))
+        return identify(device, dir, err);
     return fail_mount(dir, allow_other, failure, err);
 }
 
-enum sb_code sb_device_unmount(const char *dir, bool lazy, struct sb_error *err)
+static enum sb_code fail_unmount(const char *dir, int failure, struct sb_error *err)
 {
-    if (unmount(dir, lazy))
-        return SB_OK;
-    if (errno == EINVAL)
+    if (failure == EINVAL)
         return sb_fail(err, SB_INVALID, "%s: nothing is mounted there", dir);
-    if (errno == EBUSY)
+    if (failure == EBUSY)
         return sb_fail(
             err, SB_SYSTEM,
             "%s: is in use: a program has a file open there, or is in a directory of it; "
             "--lazy unmounts it all the same",
             dir);
-    return sb_fail_errno(err, errno, "%s: cannot be unmounted", dir);
+    return sb_fail_errno(err, failure, "%s: cannot be unmounted", dir);
+}
+
+/* Its numbers are its own while it has its connection: so this is known after they were found. */
+static bool is_connected(const struct sb_device *device)
+{
+    struct pollfd state = {.fd = device->fd};
+
+    return poll(&state, 1, 0) == 0;
+}
+
+enum sb_code sb_device_end(const struct sb_device *device, bool lazy, struct sb_error *err)
+{
+    struct sb_mounted mounted;
+    enum sb_code code = sb_mounted_find(&mounted, device->id, device->device, err);
+
+    if (code == SB_NOENT)
+        return SB_OK;
+    if (code)
+        return code;
+    if (is_connected(device)) {
+        code = refuse_inner(mounted.path, &mounted, err);
+        if (!code && !sb_mounted_is_seen(&mounted))
+            code = sb_fail(err, SB_INVALID, "%s: something else is mounted over a directory above",
+                           mounted.path);
+        if (!code && !unmount(mounted.path, lazy))
+            code = fail_unmount(mounted.path, errno, err);
+    }
+    sb_mounted_release(&mounted);
+    return code;
+}
+
+enum sb_code sb_device_unmount(const char *dir, bool lazy, struct sb_error *err)
+{
+    return unmount(dir, lazy) ? SB_OK : fail_unmount(dir, errno, err);
 }

@@ -7,14 +7,30 @@
 #include "core/error.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* A mount that was made here. It is known by its numbers (mounted.h), since its path may lead to
+ * another one by now. */
+struct sb_device {
+    int fd; /* on which the requests come, until it is closed */
+    uint64_t id;
+    uint64_t device;
+};
 
 /*
- * Mounts at a directory, an absolute path, read-only; *fd is the device, on which the requests
- * come. What is left there of a mount whose server is gone is unmounted first. SB_INVALID: there is
- * no way; the text says what an administrator can do.
+ * Mounts at a directory, an absolute path, read-only. What is left there of a mount whose server is
+ * gone is unmounted first. SB_INVALID: there is no way; the text says what an administrator can do.
  */
-enum sb_code sb_device_mount(int *fd, const char *dir, bool allow_other,
+enum sb_code sb_device_mount(struct sb_device *device, const char *dir, bool allow_other,
                              struct sb_error *err) SB_CHECKED;
+
+/*
+ * Unmounts that, wherever it is by now, and nothing else; SB_OK too if somebody has done it, or has
+ * cut its connection. lazy: also while it is in use. SB_SYSTEM: it is in use; SB_INVALID: something
+ * is mounted in it or over it, which would be lost to its users, or nobody can reach it.
+ */
+enum sb_code sb_device_end(const struct sb_device *device, bool lazy,
+                           struct sb_error *err) SB_CHECKED;
 
 /* The descriptor that a text of the form "/dev/fd/N" names; -1: it is another path. */
 int sb_device_given(const char *dir);

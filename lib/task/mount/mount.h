@@ -80,9 +80,11 @@ enum sb_code sb_mount_start(struct sb_mount *mount, struct sb_error *err) SB_CHE
 
 /*
  * Waits until it is unmounted, is idle for as long as the options say, or one of SIGINT, SIGTERM
- * and SIGHUP comes: then it unmounts. With a child (0: there is none), it ends when that ends, and
- * signals are passed on to it; *status is as of waitpid. SB_SYSTEM: requests can no longer be read;
- * then the child is killed, or if there is none, it stays mounted, and every call there fails.
+ * and SIGHUP comes: then it unmounts its own mount, wherever that is by now; what something else is
+ * mounted over stays without a server, which is logged. With a child (0: there is none), it ends
+ * when that ends, and signals are passed on to it; *status is as of waitpid. SB_SYSTEM: requests
+ * can no longer be read; then the child is killed, or if there is none, it stays mounted, and every
+ * call there fails.
  */
 enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status,
                             struct sb_error *err) SB_CHECKED;

@@ -29,7 +29,8 @@ struct sb_mount {
     struct sb_server *server;
     struct sb_workers *workers;
     int signals; /* -1: not started */
-    char *dir;   /* where it is mounted by us; NULL: not */
+    struct sb_device device;
+    bool mounted; /* by us */
 };
 
 /* While it is served. */
@@ -70,40 +71,30 @@ enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options 
     return code;
 }
 
-/* It is not, or no longer, for us to unmount. */
-static void forget_dir(struct sb_mount *mount)
+/* False: it is in use, or something else keeps it: err says what. */
+static bool detach(struct sb_mount *mount, bool lazy, struct sb_error *err)
 {
-    free(mount->dir);
-    mount->dir = NULL;
+    if (mount->mounted && sb_device_end(&mount->device, lazy, err))
+        return false;
+    mount->mounted = false;
+    return true;
 }
 
 enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir, struct sb_error *err)
 {
-    int device = sb_device_given(dir);
-    enum sb_code code = SB_OK;
-
-    if (device < 0) {
-        mount->dir = strdup(dir);
-        code = mount->dir ? sb_device_mount(&device, dir, mount->options.allow_other, err)
-                          : sb_fail_memory(err);
-    }
-    if (code) {
-        forget_dir(mount);
-        return code;
-    }
-    return sb_server_take(mount->server, device, err);
-}
-
-/* False: it is in use. */
-static bool detach(struct sb_mount *mount, bool lazy)
-{
     struct sb_error ignored;
 
-    if (mount->dir && sb_device_unmount(mount->dir, lazy, &ignored) &&
-        (!lazy || ignored.code != SB_INVALID))
-        return false;
-    forget_dir(mount);
-    return true;
+    mount->device.fd = sb_device_given(dir);
+    mount->mounted = mount->device.fd < 0;
+    if (mount->mounted && sb_device_mount(&mount->device, dir, mount->options.allow_other, err)) {
+        mount->mounted = false;
+        return err->code;
+    }
+    if (sb_server_take(mount->server, mount->device.fd, err) == SB_OK)
+        return SB_OK;
+    detach(mount, true, &ignored);
+    close(mount->device.fd);
+    return err->code;
 }
 
 /* A signal ends the mount, or is passed on to the child, unless the terminal has done that. */
@@ -133,7 +124,7 @@ static int idle_time(const struct serving *serving)
     const struct sb_mount *mount = serving->mount;
     int64_t last = sb_workers_last_request(mount->workers), left;
 
-    if (mount->options.idle <= 0 || !mount->dir)
+    if (mount->options.idle <= 0 || !mount->mounted)
         return -1;
     if (last < serving->idle_from)
         last = serving->idle_from;
@@ -146,9 +137,11 @@ static int idle_time(const struct serving *serving)
 /* Files that are open but not read make no requests: the system knows of them. */
 static void end_if_idle(struct serving *serving)
 {
+    struct sb_error ignored;
+
     if (idle_time(serving) != 0)
         return;
-    if (detach(serving->mount, false))
+    if (detach(serving->mount, false, &ignored))
         serving->over = true;
     else
         serving->idle_from = sb_clock_ns();
@@ -188,14 +181,14 @@ static void wait_once(struct serving *serving)
 static void finish(struct sb_mount *mount)
 {
     int cancelled = atomic_load(&sb_context_now->cancelled);
+    struct sb_error err;
 
-    /* Somebody else has unmounted it, and may have mounted there anew. */
-    if (mount->workers && sb_workers_have_ended(mount->workers))
-        forget_dir(mount);
     /* Reads that take long end. */
     atomic_store(&sb_context_now->cancelled, SIGTERM);
-    if (!detach(mount, false))
-        detach(mount, true);
+    if (!detach(mount, false, &err) && !detach(mount, true, &err)) {
+        sb_log_add(mount->log, SB_PROBLEM, "left", "left without a server", "%s", err.text);
+        mount->mounted = false;
+    }
     sb_workers_stop(mount->workers);
     mount->workers = NULL;
     atomic_store(&sb_context_now->cancelled, cancelled);
@@ -238,7 +231,7 @@ enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status, st
     }
     /* Programs would see an empty directory if it were unmounted; so each of their calls fails. */
     if (code && child == 0)
-        forget_dir(mount);
+        mount->mounted = false;
     finish(mount);
     if (serving.child > 0) {
         kill(serving.child, SIGKILL);
@@ -249,9 +242,11 @@ enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status, st
 
 void sb_mount_free(struct sb_mount *mount)
 {
+    struct sb_error ignored;
+
     if (!mount)
         return;
-    detach(mount, true);
+    detach(mount, true, &ignored);
     sb_workers_stop(mount->workers);
     sb_server_free(mount->server);
     sb_roots_free(mount->roots);
@@ -260,7 +255,6 @@ void sb_mount_free(struct sb_mount *mount)
         close(mount->signals);
     if (mount->wake >= 0)
         close(mount->wake);
-    free(mount->dir);
     free(mount);
 }
 

@@ -438,6 +438,5 @@ enum sb_code sb_server_take(struct sb_server *server, int device, struct sb_erro
     fuse_opt_free_args(&args);
     if (server->session && fuse_session_mount(server->session, path) == 0)
         return SB_OK;
-    close(device);
     return sb_fail(err, SB_SYSTEM, "%s: is no device of FUSE", path);
 }

@@ -19,7 +19,7 @@ enum sb_code sb_server_new(struct sb_server **out, const struct sb_mount_options
                            struct sb_error *err) SB_CHECKED;
 void sb_server_free(struct sb_server *server); /* NULL is allowed */
 
-/* Takes over the device, also on failure. */
+/* Takes over the device, unless it fails. */
 enum sb_code sb_server_take(struct sb_server *server, int device, struct sb_error *err) SB_CHECKED;
 
 /* Makes the system forget bytes of files that were found damaged. May wait for the threads that
