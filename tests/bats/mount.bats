@@ -412,11 +412,40 @@ faulty() {
     timed cmp tree/numbers m/numbers
     run_ok timed "$SHARDBOX" umount m/
     run ! is_mounted m
+    run_ok timed "$SHARDBOX" mount a.barecat m
+    run_ok timed "$SHARDBOX" umount link
+    run ! is_mounted m
+    run_ok timed "$SHARDBOX" mount a.barecat m
+    run_fail 2 timed "$SHARDBOX" umount m/sub
+    stderr_is 'shardbox umount: m/sub: nothing is mounted there'
+}
+
+@test "umount refuses what shardbox has not mounted, and what something is mounted in" {
+    [[ $(id -u) -eq 0 ]] || skip 'not root'
+    mount -t tmpfs tmpfs m
+    echo precious >m/precious
+    for option in '' --lazy; do
+        # shellcheck disable=SC2086 # no word where it is empty
+        run_fail 2 timed "$SHARDBOX" umount $option m
+        stderr_is "shardbox umount: m: is a file system of type tmpfs, which 'shardbox mount' has not mounted"
+    done
+    [ "$(cat m/precious)" = precious ]
+    umount m
+    make_archive
+    mounted a.barecat
+    mount -t tmpfs tmpfs m/sub
+    echo precious >m/sub/precious
+    run_fail 2 timed "$SHARDBOX" umount --lazy m
+    stderr_is "shardbox umount: m: something is mounted in it, at $PWD/m/sub: unmount that first"
+    [ "$(cat m/sub/precious)" = precious ]
+    umount m/sub
 }
 
 @test "umount of what is not mounted says so" {
     run_fail 2 timed "$SHARDBOX" umount m
     stderr_is 'shardbox umount: m: nothing is mounted there'
+    run_fail 2 timed "$SHARDBOX" umount no-such-dir
+    stderr_is 'shardbox umount: no-such-dir: No such file or directory'
     run_fail 2 timed "$SHARDBOX" umount
     stderr_has 'no DIR given'
 }

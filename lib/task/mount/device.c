@@ -268,5 +268,21 @@ enum sb_code sb_device_end(const struct sb_device *device, bool lazy, struct sb_
 
 enum sb_code sb_device_unmount(const char *dir, bool lazy, struct sb_error *err)
 {
-    return unmount(dir, lazy) ? SB_OK : fail_unmount(dir, errno, err);
+    struct sb_mounted mounted;
+    char *real;
+    enum sb_code code = sb_mounted_at(&mounted, dir, &real, err);
+
+    if (!code && strcmp(mounted.path, real) != 0)
+        code = fail_unmount(dir, EINVAL, err);
+    if (!code && strcmp(mounted.type, TYPE) != 0)
+        code = sb_fail(err, SB_INVALID,
+                       "%s: is a file system of type %s, which 'shardbox mount' has not mounted",
+                       dir, mounted.type);
+    if (!code)
+        code = refuse_inner(dir, &mounted, err);
+    if (!code && !unmount(real, lazy))
+        code = fail_unmount(dir, errno, err);
+    sb_mounted_release(&mounted);
+    free(real);
+    return code;
 }

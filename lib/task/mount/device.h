@@ -35,7 +35,9 @@ enum sb_code sb_device_end(const struct sb_device *device, bool lazy,
 /* The descriptor that a text of the form "/dev/fd/N" names; -1: it is another path. */
 int sb_device_given(const char *dir);
 
-/* lazy: also while it is in use. SB_INVALID: nothing is mounted there. */
+/* Unmounts what a server of this program has mounted at a directory, whether that is there or not.
+ * lazy: also while it is in use. SB_INVALID: nothing is mounted there, or nothing of this program,
+ * or something is mounted in it. */
 enum sb_code sb_device_unmount(const char *dir, bool lazy, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -92,8 +92,8 @@ enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status,
 /* Unmounts, if it is mounted still. */
 void sb_mount_free(struct sb_mount *mount); /* NULL is allowed */
 
-/* Unmounts what is mounted at a directory. lazy: also while it is in use, and where its server is
- * gone. SB_INVALID: nothing is mounted there. */
+/* Unmounts what is mounted at a directory, by this program: nothing else (SB_INVALID). lazy: also
+ * while it is in use. */
 enum sb_code sb_unmount(const char *dir, bool lazy, struct sb_error *err) SB_CHECKED;
 
 #endif
