@@ -283,6 +283,36 @@ END
     same_as_tree tree m
 }
 
+@test "a dead mount is cleared also where the system still knows its attributes" {
+    make_archive
+    for option in --check=read --immutable; do
+        mounted "$option" a.barecat
+        timed ls -l m >/dev/null
+        kill -KILL "$(server)"
+        gone
+        run_ok mounted a.barecat
+        [ "$(grep -cF " $PWD/m " /proc/mounts)" -eq 1 ]
+        timed "$SHARDBOX" umount m
+        gone
+        [ -z "$(ls m)" ]
+    done
+}
+
+@test "a dead mount is not cleared with what is mounted in it" {
+    [[ $(id -u) -eq 0 ]] || skip 'not root'
+    make_archive
+    mounted a.barecat
+    mount -t tmpfs tmpfs m/sub
+    echo precious >m/sub/precious
+    kill -KILL "$(server)"
+    gone
+    run_fail 2 mounted a.barecat
+    stderr_is "shardbox mount: m: something is mounted in it, at m/sub: unmount that first"
+    umount "$PWD/m/sub"
+    run_ok mounted a.barecat
+    same_as_tree tree m
+}
+
 # faulty CALLS HOW [VARIABLE=VALUE...] -- ARGS...: shardbox mount ARGS..., where from the mount on such
 # calls fail. Programs that it starts have no faults.
 faulty() {

@@ -14,6 +14,7 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -176,18 +177,51 @@ static enum sb_code refuse_inner(const char *dir, const struct sb_mounted *mount
                    dir, mounted->inner);
 }
 
-/* Unmounts what a server that is gone has left. */
+static bool is_ours(const struct sb_mounted *mounted, const char *real)
+{
+    return strcmp(mounted->type, TYPE) == 0 && strcmp(mounted->path, real) == 0;
+}
+
+/* Has it lost its server? The system answers from what it keeps, but never this. */
+static bool is_dead(const char *dir)
+{
+    struct statfs st;
+
+    return statfs(dir, &st) != 0 && errno == ENOTCONN;
+}
+
+/* Unmounts what is at the top there, if a server of ours that is gone has left it. */
+static enum sb_code clear_top(const char *dir, bool *cleared, struct sb_error *err)
+{
+    struct sb_mounted mounted;
+    char *real;
+    enum sb_code code = sb_mounted_at(&mounted, dir, &real, err);
+
+    *cleared = false;
+    if (!code && is_ours(&mounted, real) && is_dead(real)) {
+        code = refuse_inner(dir, &mounted, err);
+        if (!code && !unmount(real, true))
+            code =
+                sb_fail_errno(err, errno, "%s: has lost its server, and cannot be unmounted", dir);
+        *cleared = true;
+    }
+    sb_mounted_release(&mounted);
+    free(real);
+    return code;
+}
+
 static enum sb_code clear(const char *dir, struct sb_error *err)
 {
     struct stat st;
+    bool cleared = true;
 
-    for (int tries = 0; stat(dir, &st) != 0; tries++) {
-        if (errno != ENOTCONN || tries == 8 || !unmount(dir, true))
-            return sb_fail_errno(err, errno, "%s", dir);
+    for (int tries = 0; cleared && tries < 8; tries++) {
+        if (clear_top(dir, &cleared, err))
+            return err->code;
     }
-    if (S_ISDIR(st.st_mode))
-        return SB_OK;
-    return sb_fail_errno(err, ENOTDIR, "%s", dir);
+    if (stat(dir, &st) != 0)
+        return sb_fail_errno(err, errno, "%s", dir);
+    return S_ISDIR(st.st_mode) ? SB_OK : sb_fail_errno(err, ENOTDIR, "%s", dir);
 }
 
 /* Right after it was mounted. */
