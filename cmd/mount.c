@@ -2,6 +2,7 @@
  * shardbox mount: containers as a directory that any program reads.
  */
 #include "core/context.h"
+#include "core/interrupt.h"
 #include "core/io.h"
 #include "mount/background.h"
 #include "mount/child.h"
@@ -250,12 +251,30 @@ static enum sb_code find_dir(struct job *job, struct sb_error *err)
     return job->absolute ? SB_OK : err->code;
 }
 
-static void block_signals(sigset_t *before)
+/* With signals blocked: has one come meanwhile? */
+static enum sb_code heed_signals(const sigset_t *usual, struct sb_error *err)
+{
+    sigset_t blocked;
+
+    pthread_sigmask(SIG_SETMASK, usual, &blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+    return sb_heed_interrupt(err);
+}
+
+/* A signal cancels until it is mounted, but does not cut the mounting itself in two. */
+static enum sb_code attach(struct job *job, struct sb_mount *mount, struct sb_error *err)
 {
     sigset_t signals;
+    enum sb_code code;
 
     sb_mount_signals(&signals);
-    pthread_sigmask(SIG_BLOCK, &signals, before);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    code = sb_heed_interrupt(err);
+    if (!code)
+        code = sb_mount_attach(mount, job->absolute, err);
+    if (!code)
+        code = sb_mount_start(mount, err);
+    return code ? code : heed_signals(&job->mask, err);
 }
 
 static enum sb_code serve(struct job *job, struct background *background, int *status,
@@ -266,19 +285,17 @@ static enum sb_code serve(struct job *job, struct background *background, int *s
     int ended = 0;
     enum sb_code code = open_mount(job, &mount, err);
 
+    pthread_sigmask(SIG_SETMASK, NULL, &job->mask);
     if (!code)
         code = find_dir(job, err);
     if (!code)
-        code = sb_mount_attach(mount, job->absolute, err);
-    /* Until now a signal cancels; from here on it ends the mount, or is the command's. */
-    block_signals(&job->mask);
-    if (!code)
-        code = sb_mount_start(mount, err);
+        code = attach(job, mount, err);
+    /* From here on a signal ends the mount, or is the command's. */
     if (!code && job->command)
         code = child_start(&child, job->command, job->absolute, &job->mask, err);
     if (!code && background) {
         logging_leave_terminal();
-        background_ready(background);
+        code = background_ready(background, err);
     }
     if (!code)
         code = sb_mount_serve(mount, child, &ended, err);
@@ -287,6 +304,8 @@ static enum sb_code serve(struct job *job, struct background *background, int *s
     sb_mount_free(mount);
     if (job->made)
         rmdir(job->made);
+    if (code == SB_INTERRUPT) /* the program ends by that signal */
+        pthread_sigmask(SIG_SETMASK, &job->mask, NULL);
     return code;
 }
 

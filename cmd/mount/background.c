@@ -1,10 +1,12 @@
 #include "mount/background.h"
 
 #include "core/interrupt.h"
+#include "task/mount/mount.h"
 #include "ui/message.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -12,43 +14,69 @@
 
 #define READY_FD 3
 
-/* The status of the child: of one that is not ready, the one that it ended with. A signal is passed
- * on to it. */
-static int wait_for(int ready, pid_t child)
+/* The status that a child has ended with. */
+static int status_of(pid_t child)
 {
-    char byte;
     int status;
-    ssize_t got;
 
-    while ((got = read(ready, &byte, 1)) < 0 && errno == EINTR) {
-        if (sb_interrupted())
-            kill(child, sb_interrupt_signal());
-    }
-    close(ready);
-    if (got == 1)
-        return STATUS_CLEAN;
     while (waitpid(child, &status, 0) < 0) {
         if (errno != EINTR)
             return STATUS_ERROR;
     }
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    message_error("the server was ended by signal %d: %s", WTERMSIG(status),
-                  strsignal(WTERMSIG(status)));
+    if (!sb_interrupted())
+        message_error("the server was ended by signal %d: %s", WTERMSIG(status),
+                      strsignal(WTERMSIG(status)));
     return STATUS_ERROR;
+}
+
+/*
+ * The status of the child: of one that is not ready, the one that it ended with. Signals come only
+ * while this waits, so that they come either before the child is ready, which is then ended by the
+ * same signal, or too late.
+ */
+static int wait_for(int ready, pid_t child, const sigset_t *usual)
+{
+    struct pollfd wait = {.fd = ready, .events = POLLIN};
+    char byte;
+    bool is_ready;
+
+    while (!sb_interrupted() && ppoll(&wait, 1, NULL, usual) < 0 && errno == EINTR)
+        ;
+    is_ready = !sb_interrupted() && read(ready, &byte, 1) == 1;
+    close(ready);
+    if (is_ready)
+        return STATUS_CLEAN;
+    if (sb_interrupted())
+        kill(child, sb_interrupt_signal());
+    pthread_sigmask(SIG_SETMASK, usual, NULL);
+    return status_of(child);
+}
+
+static void block_signals(sigset_t *before)
+{
+    sigset_t signals;
+
+    sb_mount_signals(&signals);
+    pthread_sigmask(SIG_BLOCK, &signals, before);
 }
 
 enum sb_code background_begin(struct background *background, bool *parent, int *status,
                               struct sb_error *err)
 {
     int ends[2];
+    sigset_t usual;
     pid_t child;
 
     *parent = false;
     background->ready = -1;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return sb_fail_errno(err, errno, "pipe");
+    block_signals(&usual);
     child = fork();
+    if (child <= 0)
+        pthread_sigmask(SIG_SETMASK, &usual, NULL);
     if (child < 0) {
         sb_fail_errno(err, errno, "fork");
         close(ends[0]);
@@ -58,7 +86,7 @@ enum sb_code background_begin(struct background *background, bool *parent, int *
     if (child > 0) {
         close(ends[1]);
         *parent = true;
-        *status = wait_for(ends[0], child);
+        *status = wait_for(ends[0], child, &usual);
         return SB_OK;
     }
     setsid();
@@ -80,12 +108,14 @@ void background_leave_terminal(void)
         close(null);
 }
 
-void background_ready(struct background *background)
+enum sb_code background_ready(struct background *background, struct sb_error *err)
 {
     const char byte = 0;
+    bool is_known;
 
     background_leave_terminal();
-    if (write(background->ready, &byte, 1) == 1)
-        close(background->ready);
+    is_known = write(background->ready, &byte, 1) == 1;
+    close(background->ready);
     background->ready = -1;
+    return is_known ? SB_OK : sb_fail(err, SB_SYSTEM, "the program that was to wait has ended");
 }

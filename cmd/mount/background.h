@@ -17,7 +17,9 @@ struct background {
 /*
  * Makes the child, which returns with *parent false, in a session of its own, and with no open
  * descriptors but the first three. The program itself returns once the child is ready or has ended:
- * with *parent true, and its status. Before that no thread runs, and nothing is open.
+ * with *parent true, and its status. Before that no thread runs, and nothing is open. A signal that
+ * interrupts the program before the child is ready ends the child, and then the program; one that
+ * comes later waits until the program has ended.
  */
 enum sb_code background_begin(struct background *background, bool *parent, int *status,
                               struct sb_error *err) SB_CHECKED;
@@ -25,7 +27,7 @@ enum sb_code background_begin(struct background *background, bool *parent, int *
 /* In the child: the first three descriptors are those of /dev/null from now on. */
 void background_leave_terminal(void);
 
-/* The same, and it is ready. */
-void background_ready(struct background *background);
+/* The same, and it is ready. SB_SYSTEM: nobody waits for that any more. */
+enum sb_code background_ready(struct background *background, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -250,6 +250,38 @@ END
     run ! is_mounted m
 }
 
+@test "a signal at any time of the start leaves a mount and status 0, or neither" {
+    make_archive
+    mkdir temporary
+    cat >signals.py <<'END'
+import os, random, signal, subprocess, sys, time
+program, where = sys.argv[1], sys.argv[2:]
+def mounted():
+    return any(" %s/" % os.getcwd() in line for line in open("/proc/mounts"))
+def start():
+    return subprocess.Popen([program, "mount", "a.barecat"] + where, start_new_session=True,
+                            stderr=subprocess.PIPE, env=dict(os.environ, TMPDIR=os.getcwd() + "/temporary"))
+def clear():
+    while mounted():
+        subprocess.run([program, "umount", "m"])
+began = time.monotonic()
+start().wait(10)
+usual = time.monotonic() - began
+clear()
+for number in range(150):
+    process = start()
+    time.sleep(random.random() * usual * 1.2)
+    send = random.choice((os.kill, os.killpg))
+    send(process.pid, random.choice((signal.SIGTERM, signal.SIGINT, signal.SIGHUP)))
+    status = process.wait(10)
+    assert mounted() == (where == ["m"] and status == 0), (number, status, process.stderr.read())
+    assert not os.listdir("temporary"), (number, status, process.stderr.read())
+    clear()
+END
+    run_ok python3 signals.py "$SHARDBOX" m
+    run_ok python3 signals.py "$SHARDBOX" -- true
+}
+
 @test "SIGTERM and SIGINT unmount, also while something is in use" {
     make_archive
     for signal in TERM INT; do
