@@ -195,12 +195,21 @@ static void finish(struct sb_mount *mount)
     sb_log_drain(mount->log, mount->options.notify);
 }
 
+/* A blocked signal comes also where it is ignored, as by nohup. */
+static void add_unless_ignored(sigset_t *signals, int number)
+{
+    struct sigaction action;
+
+    if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+        sigaddset(signals, number);
+}
+
 void sb_mount_signals(sigset_t *signals)
 {
     sigemptyset(signals);
-    sigaddset(signals, SIGINT);
-    sigaddset(signals, SIGTERM);
-    sigaddset(signals, SIGHUP);
+    add_unless_ignored(signals, SIGINT);
+    add_unless_ignored(signals, SIGTERM);
+    add_unless_ignored(signals, SIGHUP);
     sigaddset(signals, SIGCHLD);
 }
 
