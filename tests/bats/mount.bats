@@ -1216,6 +1216,39 @@ assert all(os.waitpid(child, 0)[1] == 0 for child in children)
 END
 }
 
+@test "a directory that has the container in it is refused, since the mount would hide that" {
+    make_archive
+    sb convert a.barecat a.tar
+    printf 'one\ntwo\n' | sb convert --frame=line - m/a.bagz
+    mkdir m/sub
+    refused() {
+        run_fail 2 timed "$SHARDBOX" mount "$@"
+        stderr_has ': is inside of '
+        stderr_has ', and what is mounted there would hide it; mount it at another directory'
+        run ! is_mounted m
+    }
+    mv a.barecat* m/sub
+    mv a.tar m
+    refused m/sub/a.barecat m
+    refused m/sub/a.barecat "$PWD/m/"
+    refused m/a.tar m
+    refused m/a.bagz m
+    refused m/sub/a.barecat --at=m -- true
+    # By links: of the index, of the directory, of a shard.
+    ln -s m/sub/a.barecat linked.barecat
+    refused linked.barecat m
+    ln -s m link
+    refused m/a.tar link
+    sb merge-symlink m/sub/a.barecat both.barecat
+    refused both.barecat m
+    printf 'three\n' | sb convert --frame=line - other.bagz
+    refused other.bagz,m/a.bagz m
+    # Anything else may be hidden.
+    sb convert m/a.tar beside.barecat
+    run_ok timed "$SHARDBOX" mount beside.barecat m
+    same_as_tree tree m
+}
+
 @test "wrong uses are named" {
     make_archive
     run_fail 2 timed "$SHARDBOX" mount

@@ -64,9 +64,10 @@ enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options 
                            struct sb_error *err) SB_CHECKED;
 
 /*
- * Mounts at a directory, after clearing there what is left of a mount whose server is gone. A `dir`
- * /dev/fd/N is the descriptor of a device that somebody has mounted already. SB_SYSTEM, SB_NOENT;
- * SB_INVALID: there are no means to mount, and the text says what an administrator can do.
+ * Mounts at a directory, an absolute path without links, after clearing there what is left of a
+ * mount whose server is gone. A `dir` /dev/fd/N is the descriptor of a device that somebody has
+ * mounted already. SB_SYSTEM, SB_NOENT; SB_INVALID: a container is inside of it, or there are no
+ * means to mount, and the text says what an administrator can do.
  */
 enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir,
                              struct sb_error *err) SB_CHECKED;

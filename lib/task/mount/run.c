@@ -5,6 +5,7 @@
 #include "core/interrupt.h"
 #include "core/time.h"
 #include "task/mount/device.h"
+#include "task/mount/hidden.h"
 #include "task/mount/log.h"
 #include "task/mount/mount.h"
 #include "task/mount/roots.h"
@@ -80,16 +81,27 @@ static bool detach(struct sb_mount *mount, bool lazy, struct sb_error *err)
     return true;
 }
 
+static enum sb_code mount_at(struct sb_mount *mount, const char *dir, struct sb_error *err)
+{
+    const struct sb_mount_options *options = &mount->options;
+
+    for (size_t i = 0; i < options->count; i++) {
+        if (sb_hidden_refuse(options->containers[i].path, dir, err))
+            return err->code;
+    }
+    if (sb_device_mount(&mount->device, dir, options->allow_other, err))
+        return err->code;
+    mount->mounted = true;
+    return SB_OK;
+}
+
 enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir, struct sb_error *err)
 {
     struct sb_error ignored;
 
     mount->device.fd = sb_device_given(dir);
-    mount->mounted = mount->device.fd < 0;
-    if (mount->mounted && sb_device_mount(&mount->device, dir, mount->options.allow_other, err)) {
-        mount->mounted = false;
+    if (mount->device.fd < 0 && mount_at(mount, dir, err))
         return err->code;
-    }
     if (sb_server_take(mount->server, mount->device.fd, err) == SB_OK)
         return SB_OK;
     detach(mount, true, &ignored);

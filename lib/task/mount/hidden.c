@@ -1,0 +1,149 @@
+#include "task/mount/hidden.h"
+
+#include "archive/database.h"
+#include "core/io.h"
+#include "core/name.h"
+#include "store/shard_spec.h"
+
+#include <dirent.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* As most directories are that something is mounted at. */
+static bool is_empty(const char *dir)
+{
+    DIR *list = opendir(dir);
+    const struct dirent *entry;
+    bool empty = list != NULL;
+
+    while (empty && (entry = readdir(list)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (list)
+        closedir(list);
+    return empty;
+}
+
+/* What is not there hides nothing: it is reported where it is used. */
+static enum sb_code check_path(const char *path, const char *dir, struct sb_error *err)
+{
+    char *real = realpath(path, NULL);
+    enum sb_code code = SB_OK;
+
+    if (real && sb_name_within(real + 1, strlen(real + 1), dir + 1, strlen(dir + 1)))
+        code = sb_fail(err, SB_INVALID,
+                       "%s: is inside of %s, and what is mounted there would hide it; mount it at "
+                       "another directory",
+                       path, dir);
+    free(real);
+    return code;
+}
+
+/* The links in a directory that are shards of an archive of this name. */
+static enum sb_code check_shards(const char *folder, const char *name, const char *dir,
+                                 struct sb_error *err)
+{
+    static const char middle[] = "-shard-";
+    const size_t size = sb_index_base_size(name);
+    DIR *list = opendir(folder);
+    struct sb_buf path = {0};
+    const struct dirent *entry;
+    enum sb_code code = SB_OK;
+
+    while (!code && list && (entry = readdir(list))) {
+        if ((entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) ||
+            strncmp(entry->d_name, name, size) != 0 ||
+            strncmp(entry->d_name + size, middle, strlen(middle)) != 0)
+            continue;
+        sb_buf_clear(&path);
+        code = sb_buf_add_format(&path, "%s/%s", folder, entry->d_name);
+        code = code ? sb_fail_memory(err) : check_path(path.data, dir, err);
+    }
+    if (list)
+        closedir(list);
+    sb_buf_release(&path);
+    return code;
+}
+
+/* A file, the directory that has it, and its shards there. */
+static enum sb_code check_file(const char *path, const char *dir, struct sb_error *err)
+{
+    char *copy = strdup(path), *folder;
+    enum sb_code code;
+
+    if (!copy)
+        return sb_fail_memory(err);
+    folder = dirname(copy);
+    code = check_path(path, dir, err);
+    if (!code)
+        code = check_path(folder, dir, err);
+    if (!code)
+        code = check_shards(folder, sb_base_name(path), dir, err);
+    free(copy);
+    return code;
+}
+
+static enum sb_code check_limits(const char *path, const char *dir, struct sb_error *err)
+{
+    struct sb_buf limits = {0};
+    enum sb_code code = SB_OK;
+
+    if (!sb_is_bag_name(path))
+        return SB_OK;
+    code = sb_limits_name(path, &limits) ? sb_fail_memory(err) : check_path(limits.data, dir, err);
+    sb_buf_release(&limits);
+    return code;
+}
+
+/* By the name that was given, and, of an index, by its own. */
+static enum sb_code check_names(const char *path, const char *index, const char *dir,
+                                struct sb_error *err)
+{
+    enum sb_code code = check_file(path, dir, err);
+
+    if (!code && index)
+        code = check_file(index, dir, err);
+    return code ? code : check_limits(path, dir, err);
+}
+
+static enum sb_code check_spec(const char *spec, const char *dir, struct sb_error *err)
+{
+    struct sb_spec files;
+    enum sb_code code = sb_spec_expand(&files, spec, err);
+
+    if (code)
+        return code;
+    for (size_t i = 0; !code && i < files.count; i++)
+        code = check_names(files.paths[i], NULL, dir, err);
+    sb_spec_release(&files);
+    return code;
+}
+
+static enum sb_code check_specs(const char *specs, const char *dir, struct sb_error *err)
+{
+    struct sb_spec beside;
+    enum sb_code code = sb_spec_beside(&beside, specs, err);
+
+    if (code)
+        return code;
+    for (size_t i = 0; !code && i < beside.count; i++)
+        code = check_spec(beside.paths[i], dir, err);
+    sb_spec_release(&beside);
+    return code;
+}
+
+enum sb_code sb_hidden_refuse(const char *path, const char *dir, struct sb_error *err)
+{
+    struct sb_error ignored;
+    enum sb_code code;
+    char *index;
+
+    if (is_empty(dir))
+        return SB_OK;
+    index = sb_index_file(path, &ignored);
+    code = index || access(path, F_OK) == 0 ? check_names(path, index, dir, err)
+                                            : check_specs(path, dir, err);
+    free(index);
+    return code;
+}
