@@ -288,15 +288,15 @@ static enum sb_code serve(struct job *job, struct background *background, int *s
     pthread_sigmask(SIG_SETMASK, NULL, &job->mask);
     if (!code)
         code = find_dir(job, err);
+    if (background)
+        logging_leave_terminal();
     if (!code)
         code = attach(job, mount, err);
     /* From here on a signal ends the mount, or is the command's. */
     if (!code && job->command)
         code = child_start(&child, job->command, job->absolute, &job->mask, err);
-    if (!code && background) {
-        logging_leave_terminal();
+    if (!code && background)
         code = background_ready(background, err);
-    }
     if (!code)
         code = sb_mount_serve(mount, child, &ended, err);
     if (!code && job->command)

@@ -645,6 +645,26 @@ END
     stderr_has 'shardbox mount: small: its bytes do not match their checksum'
 }
 
+@test "it ends also while nobody reads its log" {
+    mkdir tree
+    for ((i = 0; i < 2000; i++)); do echo "$i" >"tree/a-name-that-is-long-so-that-not-so-many-are-needed-$i"; done
+    sb pack a.barecat -C tree .
+    sql a.barecat 'UPDATE files SET crc32c = crc32c + 1'
+    mkfifo log
+    exec {unread}<>log
+    for end in kill umount; do
+        "$SHARDBOX" mount -f a.barecat m 2>log 3>&- &
+        pid=$!
+        for ((i = 0; i < 100; i++)); do is_mounted m && break; sleep 0.1; done
+        timed cat m/* >/dev/null 2>&1 || true
+        if [[ $end == kill ]]; then kill -TERM "$pid"; else timed "$SHARDBOX" umount m; fi
+        gone
+        wait "$pid"
+        run ! is_mounted m
+    done
+    exec {unread}<&-
+}
+
 @test "--check=open gives out no byte of a damaged file" {
     mkdir tree
     seq 200000 >tree/numbers

@@ -1,5 +1,6 @@
 /*
- * What threads have to report, kept until the thread that owns the mount passes it on.
+ * What threads have to report, kept until it is passed on: by a thread of its own, so that nothing
+ * waits where that takes long, as to a pipe that nobody reads.
  *
  * Only some lines wait at a time; those above that are counted. Thread-safe.
  */
@@ -10,17 +11,25 @@
 
 struct sb_log;
 
-/* wake: a descriptor of eventfd, written to when a line waits; kept. */
+/* wake: a descriptor of eventfd, written to with each line; kept. */
 enum sb_code sb_log_new(struct sb_log **out, int wake, struct sb_error *err) SB_CHECKED;
-void sb_log_free(struct sb_log *log); /* NULL is allowed */
+void sb_log_free(struct sb_log *log); /* ends its thread; NULL is allowed */
+
+/* Passes on all that waits. Only before sb_log_start. */
+void sb_log_drain(struct sb_log *log, const struct sb_notify *notify);
+
+/* Starts the thread: lines are passed on as they come. notify is kept. */
+enum sb_code sb_log_start(struct sb_log *log, const struct sb_notify *notify,
+                          struct sb_error *err) SB_CHECKED;
+
+/* Ends the thread once all is passed on. Where that takes longer than a second or two, it is not
+ * waited for any more: then what it passes on is not known. */
+void sb_log_end(struct sb_log *log);
 
 void sb_log_add(struct sb_log *log, enum sb_level level, const char *kind, const char *subject,
                 const char *format, ...) SB_PRINTF(5, 6);
 
 /* An sb_notify that adds to the log, for what is opened while it is mounted. */
 struct sb_notify sb_log_notify(struct sb_log *log);
-
-/* Passes on all that waits. */
-void sb_log_drain(struct sb_log *log, const struct sb_notify *notify);
 
 #endif

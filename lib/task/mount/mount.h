@@ -55,7 +55,8 @@ struct sb_mount_options {
     int64_t gid;
     unsigned threads;               /* that answer at once, at most */
     int64_t idle;                   /* seconds without a request until it ends; 0: never */
-    const struct sb_notify *notify; /* damage that is met while files are read */
+    const struct sb_notify *notify; /* damage that is met while files are read; called by the thread
+                                       that opens, and then by one of its own */
 };
 
 /* SB_INVALID: a container that cannot be read in any order, or is a directory; the text says what

@@ -24,7 +24,7 @@
 
 struct sb_mount {
     struct sb_mount_options options;
-    int wake; /* written to when a line waits to be logged, or the device has ended */
+    int wake; /* written to when a line was logged, or the device has ended */
     struct sb_log *log;
     struct sb_roots *roots;
     struct sb_server *server;
@@ -182,7 +182,6 @@ static void wait_once(struct serving *serving)
     if (waits[1].revents)
         sleep_again(mount);
     look_after_child(serving);
-    sb_log_drain(mount->log, mount->options.notify);
     sb_server_drop_damaged(mount->server);
     if (sb_workers_have_ended(mount->workers) && serving->child == 0)
         serving->over = true;
@@ -204,7 +203,7 @@ static void finish(struct sb_mount *mount)
     sb_workers_stop(mount->workers);
     mount->workers = NULL;
     atomic_store(&sb_context_now->cancelled, cancelled);
-    sb_log_drain(mount->log, mount->options.notify);
+    sb_log_end(mount->log);
 }
 
 /* A blocked signal comes also where it is ignored, as by nohup. */
@@ -228,13 +227,15 @@ void sb_mount_signals(sigset_t *signals)
 enum sb_code sb_mount_start(struct sb_mount *mount, struct sb_error *err)
 {
     sigset_t signals;
+    enum sb_code code;
 
     sb_mount_signals(&signals);
     mount->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (mount->signals < 0)
         return sb_fail_errno(err, errno, "signalfd");
-    return sb_workers_start(&mount->workers, sb_server_session(mount->server),
+    code = sb_workers_start(&mount->workers, sb_server_session(mount->server),
                             mount->options.threads, mount->wake, err);
+    return code ? code : sb_log_start(mount->log, mount->options.notify, err);
 }
 
 enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status, struct sb_error *err)
