@@ -106,7 +106,6 @@ static const char *no_words(size_t i)
 static void end(void *context)
 {
     free(((struct mount_settings *)context)->words);
-    logging_close();
 }
 
 /* One run of the command. */

@@ -32,14 +32,6 @@ void logging_leave_terminal(void)
     logging.to_system = true;
 }
 
-void logging_close(void)
-{
-    if (logging.fd > 0)
-        close(logging.fd);
-    if (logging.to_system)
-        closelog();
-}
-
 /* One write for a line, so that lines of several mounts do not mix. */
 static void write_line(const char *text, size_t size)
 {

@@ -665,6 +665,38 @@ END
     exec {unread}<&-
 }
 
+@test "it ends also while the log of the system takes no line" {
+    [[ $(id -u) -eq 0 ]] || skip 'not root'
+    unshare -m true 2>/dev/null || skip 'no mount namespaces'
+    mkdir tree dev
+    for ((i = 0; i < 1000; i++)); do echo "$i" >"tree/$i"; done
+    sb pack a.barecat -C tree .
+    sql a.barecat 'UPDATE files SET crc32c = crc32c + 1'
+    cat >silent.bash <<'END'
+mount -t tmpfs dev dev && mkdir dev/shm && mount --rbind /dev/shm dev/shm || exit
+for device in null zero urandom fuse; do
+    touch "dev/$device" && mount --bind "/dev/$device" "dev/$device" || exit
+done
+ln -s /proc/self/fd dev/fd && mount --rbind dev /dev && cd "$PWD" || exit
+exec {end}< <(exec python3 -c '
+import socket, time
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listener.bind("/dev/log")
+print("bound", flush=True)
+time.sleep(15)')
+read -r <&"$end" && "$SHARDBOX" mount a.barecat m || exit
+cat m/* >/dev/null 2>&1
+pkill -TERM -f "^$SHARDBOX mount a.barecat m\$" --nslist mnt --ns $$
+for ((i = 0; i < 50; i++)); do
+    pgrep -f "^$SHARDBOX mount a.barecat m\$" --nslist mnt --ns $$ >/dev/null || break
+    sleep 0.1
+done
+kill $!
+((i < 50))
+END
+    run_ok timed unshare -m bash silent.bash
+}
+
 @test "--check=open gives out no byte of a damaged file" {
     mkdir tree
     seq 200000 >tree/numbers
