@@ -881,6 +881,49 @@ END
     output_is hello
 }
 
+@test "a descriptor that is no device of FUSE is refused" {
+    make_archive
+    run_fail 2 timed "$SHARDBOX" mount -f a.barecat /dev/fd/0 </dev/null
+    stderr_is 'shardbox mount: /dev/fd/0: is no device of FUSE; one that another program has opened goes with --foreground'
+    # In the background only the first three stay open.
+    exec {device}<>/dev/fuse
+    run_fail 2 timed "$SHARDBOX" mount a.barecat "/dev/fd/$device"
+    stderr_has 'goes with --foreground'
+    exec {device}>&-
+}
+
+@test "another user, for whom fusermount3 mounts, has the same messages" {
+    [[ $(id -u) -eq 0 ]] || skip 'not root'
+    [[ -u $(command -v fusermount3) ]] || skip 'fusermount3 is not there, or not set-user-id'
+    unshare -m true 2>/dev/null || skip 'no mount namespaces'
+    make_archive
+    mknod fuse c 10 229
+    chmod 666 fuse
+    chown 65534 m
+    cat >nobody.bash <<'END'
+# The tests may be below a directory that others may not read.
+mount --bind fuse /dev/fuse && mount --bind . /mnt && cd /mnt || exit
+nobody() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"
+}
+cp "$SHARDBOX" shardbox
+nobody ./shardbox mount a.barecat m && nobody cat m/a.txt || exit
+nobody bash -c 'exec {held}<m/numbers; ./shardbox umount m'
+nobody ./shardbox umount m && ! nobody cat m/a.txt 2>/dev/null || exit
+nobody ./shardbox umount m
+nobody ./shardbox mount --log=/dev/null a.barecat m && pkill -TERM -f '^./shardbox mount .*a.barecat m$' --nslist mnt --ns $$ || exit
+for ((i = 0; i < 50; i++)); do
+    grep -qF ' /mnt/m ' /proc/mounts || break
+    sleep 0.1
+done
+((i < 50))
+END
+    run_ok timed unshare -m bash nobody.bash
+    output_is hello
+    stderr_is "shardbox umount: m: is in use: a program has a file open there, or is in a directory of it; --lazy unmounts it all the same
+shardbox umount: m: nothing is mounted there"
+}
+
 @test "new files appear within a second, and removed ones go" {
     make_archive
     mounted a.barecat

@@ -14,13 +14,15 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEVICE "/dev/fuse"
-#define HELPER "fusermount3"
-#define TYPE   "fuse.shardbox"
+#define DEVICE        "/dev/fuse"
+#define DEVICE_NUMBER makedev(10, 229) /* as the kernel's devices.txt has it */
+#define HELPER        "fusermount3"
+#define TYPE          "fuse.shardbox"
 
 int sb_device_given(const char *dir)
 {
@@ -31,6 +33,19 @@ int sb_device_given(const char *dir)
         !sb_parse_integer(dir + strlen(prefix), 0, INT_MAX, &fd))
         return -1;
     return (int)fd;
+}
+
+enum sb_code sb_device_take(struct sb_device *device, int fd, struct sb_error *err)
+{
+    struct stat st;
+
+    *device = (struct sb_device){.fd = fd};
+    if (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == DEVICE_NUMBER)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID,
+                   "/dev/fd/%d: is no device of FUSE; one that another program has opened "
+                   "goes with --foreground",
+                   fd);
 }
 
 /*
@@ -300,6 +315,12 @@ enum sb_code sb_device_end(const struct sb_device *device, bool lazy, struct sb_
     return code;
 }
 
+/* The helper has said no more than that it could not. */
+static int explain(const struct sb_mounted *mounted, bool lazy, int failure)
+{
+    return failure == EPERM && !lazy && mounted->user == getuid() ? EBUSY : failure;
+}
+
 enum sb_code sb_device_unmount(const char *dir, bool lazy, struct sb_error *err)
 {
     struct sb_mounted mounted;
@@ -315,7 +336,7 @@ enum sb_code sb_device_unmount(const char *dir, bool lazy, struct sb_error *err)
     if (!code)
         code = refuse_inner(dir, &mounted, err);
     if (!code && !unmount(real, lazy))
-        code = fail_unmount(dir, errno, err);
+        code = fail_unmount(dir, explain(&mounted, lazy, errno), err);
     sb_mounted_release(&mounted);
     free(real);
     return code;

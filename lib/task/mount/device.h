@@ -35,6 +35,9 @@ enum sb_code sb_device_end(const struct sb_device *device, bool lazy,
 /* The descriptor that a text of the form "/dev/fd/N" names; -1: it is another path. */
 int sb_device_given(const char *dir);
 
+/* Takes a device that somebody else has mounted. SB_INVALID: the descriptor is none. */
+enum sb_code sb_device_take(struct sb_device *device, int fd, struct sb_error *err) SB_CHECKED;
+
 /* Unmounts what a server of this program has mounted at a directory, whether that is there or not.
  * lazy: also while it is in use. SB_INVALID: nothing is mounted there, or nothing of this program,
  * or something is mounted in it. */

@@ -16,7 +16,7 @@
 /* A line of the list. */
 struct line {
     uint64_t id, parent, device;
-    char *path, *type; /* in the line */
+    char *path, *type, *options; /* in the line */
 };
 
 void sb_mounted_release(struct sb_mounted *mounted)
@@ -70,28 +70,39 @@ static bool parse(char *text, struct line *line)
 {
     unsigned major, minor;
     int path = 0, end = 0;
-    char *type;
+    char *rest;
 
     if (sscanf(text, "%" SCNu64 " %" SCNu64 " %u:%u %*s %n%*s%n", &line->id, &line->parent, &major,
                &minor, &path, &end) != 4 ||
         end == 0)
         return false;
-    type = strstr(text + end, " - ");
-    if (!type)
+    rest = strstr(text + end, " - ");
+    if (!rest)
         return false;
+    rest += strlen(" - ");
     line->device = makedev(major, minor);
     line->path = text + path;
-    line->type = type + strlen(" - ");
     text[end] = '\0';
-    line->type[strcspn(line->type, " ")] = '\0';
     unescape(line->path);
+    line->type = strsep(&rest, " ");
+    strsep(&rest, " ");
+    line->options = rest;
     return true;
+}
+
+static int64_t user_of(const struct line *line)
+{
+    static const char key[] = ",user_id=";
+    const char *at = line->options ? strstr(line->options, key) : NULL;
+
+    return at ? strtoll(at + strlen(key), NULL, 10) : -1;
 }
 
 static enum sb_code take(struct sb_mounted *out, const struct line *line, struct sb_error *err)
 {
     out->id = line->id;
     out->device = line->device;
+    out->user = user_of(line);
     out->path = strdup(line->path);
     out->type = strdup(line->type);
     return out->path && out->type ? SB_OK : sb_fail_memory(err);

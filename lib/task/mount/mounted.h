@@ -15,7 +15,8 @@ struct sb_mounted {
     uint64_t device; /* of its files */
     char *path;      /* where it is: its directory may be renamed meanwhile */
     char *type;
-    char *inner; /* the path of a mount in it, or over it; NULL: there is none */
+    int64_t user; /* who has mounted it, by FUSE; -1: nobody knows */
+    char *inner;  /* the path of a mount in it, or over it; NULL: there is none */
 };
 
 void sb_mounted_release(struct sb_mounted *mounted); /* {0} is allowed */

@@ -97,10 +97,10 @@ static enum sb_code mount_at(struct sb_mount *mount, const char *dir, struct sb_
 
 enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir, struct sb_error *err)
 {
+    const int given = sb_device_given(dir);
     struct sb_error ignored;
 
-    mount->device.fd = sb_device_given(dir);
-    if (mount->device.fd < 0 && mount_at(mount, dir, err))
+    if (given < 0 ? mount_at(mount, dir, err) : sb_device_take(&mount->device, given, err))
         return err->code;
     if (sb_server_take(mount->server, mount->device.fd, err) == SB_OK)
         return SB_OK;
