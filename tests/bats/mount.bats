@@ -1338,8 +1338,13 @@ END
     refused both.barecat m
     printf 'three\n' | sb convert --frame=line - other.bagz
     refused other.bagz,m/a.bagz m
-    # Anything else may be hidden.
+    # Where members of a zip are unpacked; an archive has none.
+    mkdir m/temporary
     sb convert m/a.tar beside.barecat
+    sb convert m/a.tar a.zip
+    TMPDIR=$PWD/m/temporary refused a.zip m
+    # Anything else may be hidden.
+    export TMPDIR=$PWD/m/temporary
     run_ok timed "$SHARDBOX" mount beside.barecat m
     same_as_tree tree m
 }

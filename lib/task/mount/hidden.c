@@ -1,9 +1,11 @@
 #include "task/mount/hidden.h"
 
+#include "archive/archive.h"
 #include "archive/database.h"
-#include "core/io.h"
+#include "core/context.h"
 #include "core/name.h"
 #include "store/shard_spec.h"
+#include "task/mount/unpacked.h"
 
 #include <dirent.h>
 #include <libgen.h>
@@ -133,12 +135,23 @@ static enum sb_code check_specs(const char *specs, const char *dir, struct sb_er
     return code;
 }
 
+/* Where members are unpacked, which no archive has. */
+static enum sb_code check_temporary(const char *path, const char *dir, struct sb_error *err)
+{
+    const char *temporary = sb_context_now->temporary;
+    enum sb_code code = check_path(temporary ? temporary : SB_MOUNT_TEMPORARY, dir, err);
+
+    return code == SB_INVALID && sb_archive_looks_like(path) ? SB_OK : code;
+}
+
 enum sb_code sb_hidden_refuse(const char *path, const char *dir, struct sb_error *err)
 {
     struct sb_error ignored;
-    enum sb_code code;
+    enum sb_code code = check_temporary(path, dir, err);
     char *index;
 
+    if (code)
+        return code;
     if (is_empty(dir))
         return SB_OK;
     index = sb_index_file(path, &ignored);

@@ -6,7 +6,8 @@
 
 /*
  * SB_INVALID: a file of the container at `path` is below `dir`, an absolute path without links, or
- * is a link to one: an index, a shard, a bag. Mounted there it would be read through its own mount.
+ * is a link to one: an index, a shard, a bag; or the directory of temporary files is. They would be
+ * used through the mount itself.
  */
 enum sb_code sb_hidden_refuse(const char *path, const char *dir, struct sb_error *err) SB_CHECKED;
 

@@ -9,10 +9,6 @@
 
 #define KEPT_MOST 16
 
-/* Where temporary files go without TMPDIR: beside the container there may be nothing to write to.
- */
-#define TEMPORARY "/tmp/"
-
 /* A member; with its lock a thread unpacks it, or reads it. */
 struct member {
     pthread_mutex_t lock;
@@ -121,7 +117,7 @@ static enum sb_code unpack(struct member *member, struct sb_node *node, struct s
 {
     struct sb_content *content = sb_tree_content(node->tree);
     struct output output = {.name = node->entry.path};
-    enum sb_code code = sb_temp_file(&output.fd, TEMPORARY, err);
+    enum sb_code code = sb_temp_file(&output.fd, SB_MOUNT_TEMPORARY, err);
 
     if (code)
         return code;

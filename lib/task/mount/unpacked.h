@@ -11,6 +11,10 @@
 
 struct sb_unpacked;
 
+/* Where temporary files go without TMPDIR: beside the container there may be nothing to write to.
+ */
+#define SB_MOUNT_TEMPORARY "/tmp/"
+
 enum sb_code sb_unpacked_new(struct sb_unpacked **out, struct sb_error *err) SB_CHECKED;
 void sb_unpacked_free(struct sb_unpacked *unpacked); /* NULL is allowed */
 
