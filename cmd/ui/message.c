@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -32,8 +33,8 @@ static struct {
     bool decided; /* the next two are known */
     bool shown;
     bool terminal;
-    bool line_shown; /* on the terminal, without a newline */
-    int64_t began;   /* nanoseconds of the monotonic clock; 0: not yet */
+    atomic_bool line_shown; /* on the terminal, without a newline */
+    int64_t began;          /* nanoseconds of the monotonic clock; 0: not yet */
     int64_t last;
     int64_t done;
     int64_t total;
