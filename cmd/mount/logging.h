@@ -15,8 +15,7 @@ enum sb_code logging_open(const char *path, struct sb_error *err) SB_CHECKED;
 /* From now on nothing goes to stderr: without a file, lines go to the log of the system. */
 void logging_leave_terminal(void);
 
-/* Open until the program ends: what writes a line then may be held up, and would hold up a close.
- */
+/* Open until the program ends: a line that is held up would hold up a close. */
 extern const struct sb_notify logging_notify;
 
 #endif

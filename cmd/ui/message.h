@@ -3,8 +3,8 @@
  *
  * One grammar: "shardbox NAME: subject: what is wrong; what to do". Control characters, broken
  * UTF-8 and bidirectional controls are masked. Printing an error or problem raises the status; it
- * never falls. Only this module writes to stderr. Main thread only; a second
- * one may print warnings.
+ * never falls. Only this module writes to stderr. Main thread only; a second one may print
+ * warnings.
  */
 #ifndef SB_CMD_UI_MESSAGE_H
 #define SB_CMD_UI_MESSAGE_H
