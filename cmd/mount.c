@@ -334,7 +334,7 @@ static int run(void *context, char **operands, int count)
 {
     const struct mount_settings *settings = context;
     struct job job = {0};
-    struct background state, *background;
+    struct background state = {.ready = -1}, *background;
     bool parent = false;
     struct sb_error err;
     int status;

@@ -781,6 +781,47 @@ END
     run_fail 1 timed cat m/large
 }
 
+@test "bytes that are read again, when they are damaged, are not taken for the first ones" {
+    mkdir tree
+    head -c 1000000 /dev/urandom >tree/large
+    sb pack a.barecat -C tree .
+    mounted a.barecat
+    run_fail 1 timed python3 - <<'END'
+import os
+file = os.open("m/large", os.O_RDONLY)
+os.pread(file, 100000, 0)
+with open("a.barecat-shard-00000", "r+b") as shard:
+    shard.seek(1000)
+    byte = shard.read(1)[0]
+    shard.seek(1000)
+    shard.write(bytes([byte ^ 1]))
+os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+open("m/large", "rb").read()
+END
+    stderr_has "Input/output error"
+}
+
+@test "with --check=open, what was kept of a file while it was damaged is not given out" {
+    mkdir tree
+    head -c 1000000 /dev/urandom >tree/large
+    sb pack a.barecat -C tree .
+    mounted --check=open a.barecat
+    run_ok timed python3 - <<'END'
+import os
+def flip():
+    with open("a.barecat-shard-00000", "r+b") as shard:
+        shard.seek(1000)
+        byte = shard.read(1)[0]
+        shard.seek(1000)
+        shard.write(bytes([byte ^ 1]))
+file = os.open("m/large", os.O_RDONLY)
+flip()
+os.pread(file, 4096, 0)
+flip()
+END
+    timed cmp m/large tree/large
+}
+
 @test "a large file is checked in whatever order its pieces are read" {
     mkdir tree
     head -c 8000000 /dev/urandom >tree/large
@@ -1040,6 +1081,39 @@ assert {f"file-{i:08}" for i in range(12000, 20001)} <= set(names)
 END
 }
 
+@test "a listing goes on where its last file was renamed, with attributes or without" {
+    mkdir -p tree/many
+    (cd tree/many && seq -f 'file-%08.0f' 60000 | xargs touch)
+    sb pack a.barecat -C tree .
+    mounted a.barecat
+    for change in 'mv a.barecat %s many/other' 'rm a.barecat %s'; do
+        run_ok timed python3 - "$SHARDBOX" "$change" <<'END'
+import ctypes, os, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+directory = os.open("m/many", os.O_RDONLY)
+block = ctypes.create_string_buffer(65536)
+names = []
+expected = set(os.listdir("m/many"))
+for count in range(10**6):
+    size = libc.syscall(217, directory, block, len(block))
+    assert size >= 0
+    if size == 0:
+        break
+    at = 0
+    while at < size:
+        entry = int.from_bytes(block.raw[at + 16 : at + 18], "little")
+        names.append(block.raw[at + 19 : at + entry].split(b"\0")[0].decode())
+        at += entry
+    if count == 3:
+        last = names[-1]
+        subprocess.run([sys.argv[1], *(sys.argv[2] % ("many/" + last)).split()], check=True)
+        os.stat("m/many/" + names[-20])
+assert not expected - {last} - set(names)
+assert len(set(names)) == len(names)
+END
+    done
+}
+
 @test "a request that waits for a writer's lock does not keep others waiting" {
     make_archive
     cp a.barecat b.barecat
@@ -1128,6 +1202,29 @@ for write in lambda: shutil.copyfile("b.tar", "a.tar"), lambda: (os.rename("a.ta
         stale(file)
     shutil.copyfile("a.tar", "b.tar")
 END
+}
+
+@test "of a zip that is replaced again and again the last one is read, and what is open is stale" {
+    python3 - <<'END'
+import zipfile
+for version in range(9):
+    content = b"%07d\n" % version * 50000
+    with zipfile.ZipFile(f"{version}.zip", "w", zipfile.ZIP_DEFLATED) as new:
+        new.writestr(zipfile.ZipInfo("a", (2020, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
+    open(f"{version}.txt", "wb").write(content)
+END
+    mv 0.zip a.zip
+    mounted a.zip
+    exec 7<m/a
+    run_ok timed head -c 8 <&7
+    for version in {1..8}; do
+        mv "$version.zip" a.zip
+        sleep 1.1
+        timed cmp m/a "$version.txt"
+        run_fail 1 timed tail -c 8 <&7
+        stderr_has "Stale file handle"
+    done
+    exec 7<&-
 }
 
 @test "a shard that vanishes is an error of its files alone" {

@@ -40,8 +40,11 @@ enum sb_code sb_device_take(struct sb_device *device, int fd, struct sb_error *e
     struct stat st;
 
     *device = (struct sb_device){.fd = fd};
-    if (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == DEVICE_NUMBER)
+    if (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == DEVICE_NUMBER) {
+        /* Who waits for a request must not go round and round. */
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
         return SB_OK;
+    }
     return sb_fail(err, SB_INVALID,
                    "/dev/fd/%d: is no device of FUSE; one that another program has opened "
                    "goes with --foreground",

@@ -3,7 +3,7 @@
 /* From the lowest bit: row, kind, container, tail, epoch. */
 enum { KIND_AT = 34, CONTAINER_AT = 36, TAIL_AT = 46, EPOCH_AT = 61 };
 
-#define DEPTHS 16
+#define DEPTHS 64
 
 uint64_t sb_inode_pack(const struct sb_inode *inode)
 {
@@ -67,15 +67,15 @@ static uint64_t hash_entry(const struct sb_entry *entry)
     return hash;
 }
 
-unsigned sb_inode_tail(const struct sb_entry *entry)
+unsigned sb_inode_tail(const struct sb_entry *entry, unsigned epoch)
 {
-    return (unsigned)(hash_entry(entry) >> 40) % SB_INODE_TAILS;
+    return (unsigned)(mix(hash_entry(entry), epoch) >> 40) % SB_INODE_TAILS;
 }
 
 /* By the depth, directories above one row are distinguished. */
-unsigned sb_inode_tail_above(const char *path, size_t size, size_t depth)
+unsigned sb_inode_tail_above(const char *path, size_t size, size_t depth, unsigned epoch)
 {
-    const unsigned hash = (unsigned)(mix_path(1, path, size) >> 40);
+    const unsigned hash = (unsigned)(mix_path(mix(1, epoch), path, size) >> 40);
 
     return ((unsigned)depth % DEPTHS + hash * DEPTHS) % SB_INODE_TAILS;
 }

@@ -46,11 +46,12 @@ uint64_t sb_inode_place(const struct sb_inode *inode);
 /* Has it a row of its own? */
 bool sb_inode_has_row(const struct sb_inode *inode);
 
-/* The tail of an entry that has a row. */
-unsigned sb_inode_tail(const struct sb_entry *entry);
+/* The tail of an entry that has a row. epoch: all of it; a number has some bits of
+ * it. */
+unsigned sb_inode_tail(const struct sb_entry *entry, unsigned epoch);
 
 /* That of a directory without one; depth: components of its path. */
-unsigned sb_inode_tail_above(const char *path, size_t size, size_t depth);
+unsigned sb_inode_tail_above(const char *path, size_t size, size_t depth, unsigned epoch);
 
 /* More bits of what the row holds and of the epoch, beside the number: the system keeps no bytes of
  * one number for another generation of it. */

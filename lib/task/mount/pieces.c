@@ -83,6 +83,7 @@ bool sb_pieces_add(struct sb_pieces *pieces, int64_t from, const void *data, siz
         const struct sb_piece *next = i < pieces->count ? &pieces->pieces[i] : NULL;
 
         if (next && next->from <= piece.from) {
+            pieces->again = true;
             piece.from = next->to;
             continue;
         }

@@ -16,14 +16,15 @@ struct sb_pieces {
     } * pieces; /* in order, apart from each other */
     size_t count;
     size_t capacity;
+    bool again; /* some bytes were read again, and may have been others then */
 };
 
 void sb_pieces_release(struct sb_pieces *pieces);
 
 /*
- * Adds bytes that were read; those that were read before count once. crc: of all of them; most:
- * pieces that may lie apart, at least 1. False: there would be more, or memory is short; then
- * nothing is known any more of what was read before.
+ * Adds bytes that were read; of those that were read before, the first reading counts. crc: of all
+ * of them; most: pieces that may lie apart, at least 1. False: there would be more, or memory is
+ * short; then nothing is known any more of what was read before.
  */
 bool sb_pieces_add(struct sb_pieces *pieces, int64_t from, const void *data, size_t size,
                    uint32_t crc, size_t most);

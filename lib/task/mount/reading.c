@@ -13,9 +13,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define SETS        16384
-#define FILES_A_SET 4
-#define LOCKS       256
+#define SETS        256
+#define FILES_A_SET 256
 #define PIECES_MOST 4096      /* of a file */
 #define PIECES_ALL  1000000   /* of all files; beyond that, each has one */
 #define AGAIN_AFTER SB_SECOND /* a damaged file is read again, to see whether it is still */
@@ -38,7 +37,9 @@ struct damaged {
  * read all of it here any more.
  */
 struct set {
+    pthread_mutex_t lock; /* of all below */
     struct file files[FILES_A_SET];
+    size_t count; /* of those that were ever used */
     struct damaged *damaged;
     size_t damaged_count;
     size_t damaged_capacity;
@@ -51,7 +52,6 @@ struct sb_reading {
     struct sb_ahead *ahead; /* NULL: nothing is read ahead */
     atomic_size_t pieces;   /* of all files */
     atomic_bool any_kept;   /* bytes of a damaged file */
-    pthread_mutex_t locks[LOCKS];
     struct set sets[SETS];
 };
 
@@ -66,8 +66,8 @@ enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahea
         return sb_fail_memory(err);
     reading->check = check;
     reading->log = log;
-    for (size_t i = 0; i < LOCKS; i++)
-        pthread_mutex_init(&reading->locks[i], NULL);
+    for (size_t i = 0; i < SETS; i++)
+        pthread_mutex_init(&reading->sets[i].lock, NULL);
     code = sb_unpacked_new(&reading->unpacked, err);
     if (!code && check && readahead > 0)
         code = sb_ahead_new(&reading->ahead, readahead, err);
@@ -83,40 +83,36 @@ void sb_reading_free(struct sb_reading *reading)
     if (!reading)
         return;
     for (size_t i = 0; i < SETS; i++) {
-        for (size_t k = 0; k < FILES_A_SET; k++)
-            sb_pieces_release(&reading->sets[i].files[k].pieces);
-        free(reading->sets[i].damaged);
+        struct set *set = &reading->sets[i];
+
+        for (size_t k = 0; k < set->count; k++)
+            sb_pieces_release(&set->files[k].pieces);
+        free(set->damaged);
+        pthread_mutex_destroy(&set->lock);
     }
-    for (size_t i = 0; i < LOCKS; i++)
-        pthread_mutex_destroy(&reading->locks[i]);
     sb_unpacked_free(reading->unpacked);
     sb_ahead_free(reading->ahead);
     free(reading);
 }
 
-static size_t set_of(uint64_t number)
-{
-    return number * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (SETS - 1);
-}
-
-/* The set of a file, locked; unlock_set gives it back. */
+/* The set of a file, locked. */
 static struct set *lock_set(struct sb_reading *reading, uint64_t number)
 {
-    const size_t i = set_of(number);
+    struct set *set = &reading->sets[number * UINT64_C(0x9e3779b97f4a7c15) >> 56];
 
-    pthread_mutex_lock(&reading->locks[i % LOCKS]);
-    return &reading->sets[i];
+    pthread_mutex_lock(&set->lock);
+    return set;
 }
 
-static void unlock_set(struct sb_reading *reading, uint64_t number)
+static void unlock_set(struct set *set)
 {
-    pthread_mutex_unlock(&reading->locks[set_of(number) % LOCKS]);
+    pthread_mutex_unlock(&set->lock);
 }
 
 /* NULL: it is not there. */
 static struct file *find(struct set *set, uint64_t number)
 {
-    for (size_t i = 0; i < FILES_A_SET; i++) {
+    for (size_t i = 0; i < set->count; i++) {
         if (set->files[i].number == number)
             return &set->files[i];
     }
@@ -130,17 +126,27 @@ static void drop_file(struct sb_reading *reading, struct file *file)
     *file = (struct file){0};
 }
 
-/* In the place of the one that was used longest ago, if it is not there yet. */
+/* One that is free, or was used longest ago. */
+static struct file *choose(struct set *set)
+{
+    struct file *oldest = &set->files[0];
+
+    for (size_t i = 0; i < set->count && oldest->number != 0; i++) {
+        if (set->files[i].number == 0 || set->files[i].used < oldest->used)
+            oldest = &set->files[i];
+    }
+    if (set->count < FILES_A_SET && (set->count == 0 || oldest->number != 0))
+        oldest = &set->files[set->count++];
+    return oldest;
+}
+
+/* In the place of another, if it is not there yet. */
 static struct file *find_or_make(struct sb_reading *reading, struct set *set, uint64_t number)
 {
     struct file *file = find(set, number);
 
     if (!file) {
-        file = &set->files[0];
-        for (size_t i = 1; i < FILES_A_SET; i++) {
-            if (set->files[i].used < file->used)
-                file = &set->files[i];
-        }
+        file = choose(set);
         drop_file(reading, file);
         file->number = number;
     }
@@ -157,18 +163,20 @@ static struct damaged *find_damaged(struct set *set, uint64_t number)
     return NULL;
 }
 
-/* It was found right. */
-static void forget(struct sb_reading *reading, uint64_t number)
+/* It was found right. Was some of it read before? */
+static bool forget(struct sb_reading *reading, uint64_t number)
 {
     struct set *set = lock_set(reading, number);
     struct damaged *damaged = find_damaged(set, number);
     struct file *file = find(set, number);
+    const bool known = damaged || file;
 
     if (damaged)
         *damaged = set->damaged[--set->damaged_count];
     if (file)
         drop_file(reading, file);
-    unlock_set(reading, number);
+    unlock_set(set);
+    return known;
 }
 
 /* Keeps in mind that a file is damaged; logs it once. */
@@ -187,7 +195,7 @@ static void mark_damaged(struct sb_reading *reading, const struct sb_node *node,
     }
     if (damaged)
         damaged->seen = sb_clock_ns();
-    unlock_set(reading, number);
+    unlock_set(set);
     if (known)
         return;
     atomic_store(&reading->any_kept, true);
@@ -195,17 +203,16 @@ static void mark_damaged(struct sb_reading *reading, const struct sb_node *node,
 }
 
 /* One of the set that the system may keep bytes of, or 0. */
-static uint64_t find_kept(struct sb_reading *reading, size_t i)
+static uint64_t find_kept(struct set *set)
 {
-    struct set *set = &reading->sets[i];
     uint64_t number = 0;
 
-    pthread_mutex_lock(&reading->locks[i % LOCKS]);
+    pthread_mutex_lock(&set->lock);
     for (size_t k = 0; k < set->damaged_count && number == 0; k++) {
         if (set->damaged[k].kept)
             number = set->damaged[k].number;
     }
-    pthread_mutex_unlock(&reading->locks[i % LOCKS]);
+    unlock_set(set);
     return number;
 }
 
@@ -216,7 +223,7 @@ static void mark_dropped(struct sb_reading *reading, uint64_t number)
 
     if (damaged)
         damaged->kept = false;
-    unlock_set(reading, number);
+    unlock_set(set);
 }
 
 void sb_reading_drop_damaged(struct sb_reading *reading, void (*drop)(void *, uint64_t),
@@ -227,7 +234,7 @@ void sb_reading_drop_damaged(struct sb_reading *reading, void (*drop)(void *, ui
     if (!atomic_exchange(&reading->any_kept, false))
         return;
     for (size_t i = 0; i < SETS; i++) {
-        while ((number = find_kept(reading, i)) > 0) {
+        while ((number = find_kept(&reading->sets[i])) > 0) {
             drop(context, number);
             mark_dropped(reading, number);
         }
@@ -241,7 +248,7 @@ static bool is_damaged(struct sb_reading *reading, uint64_t number, bool *again)
     const struct damaged *damaged = find_damaged(set, number);
 
     *again = damaged && !damaged->kept && sb_clock_ns() - damaged->seen > AGAIN_AFTER;
-    unlock_set(reading, number);
+    unlock_set(set);
     return damaged != NULL;
 }
 
@@ -281,18 +288,23 @@ static enum sb_code judge(struct sb_reading *reading, struct sb_node *node, enum
     return code;
 }
 
-enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,
-                              struct sb_error *err)
+/* Reads all of it, whatever is known. */
+static enum sb_code check(struct sb_reading *reading, struct sb_node *node, struct sb_error *err)
 {
     struct sb_content *content = sb_tree_content(node->tree);
     enum sb_code code;
 
     code = sb_content_stream(content, &node->entry, 0, node->entry.size, reading->check, drop, NULL,
                              err);
-    if (!code)
-        code = is_still_same(node, err);
-    if (!code)
-        forget(reading, sb_inode_pack(&node->inode));
+    return code ? code : is_still_same(node, err);
+}
+
+enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node, bool *in_part,
+                              struct sb_error *err)
+{
+    enum sb_code code = check(reading, node, err);
+
+    *in_part = !code && forget(reading, sb_inode_pack(&node->inode));
     return judge(reading, node, code, err);
 }
 
@@ -311,8 +323,9 @@ static enum sb_code read_whole(struct sb_reading *reading, struct sb_node *node,
     return code ? code : is_still_same(node, err);
 }
 
-/* Adds what was read; when that is all of the file, compares the checksum. */
-static enum sb_code follow(struct sb_reading *reading, const struct sb_node *node, int64_t offset,
+/* Adds what was read; when that is all of the file, compares the checksum. Where bytes were read
+ * again, all of it is: the second time they may have been others. */
+static enum sb_code follow(struct sb_reading *reading, struct sb_node *node, int64_t offset,
                            const void *data, size_t size, struct sb_error *err)
 {
     const size_t most = atomic_load(&reading->pieces) < PIECES_ALL ? PIECES_MOST : 1;
@@ -321,14 +334,17 @@ static enum sb_code follow(struct sb_reading *reading, const struct sb_node *nod
     struct set *set = lock_set(reading, number);
     struct file *file = find_or_make(reading, set, number);
     const size_t before = file->pieces.count;
-    bool whole;
+    bool whole, again;
 
     sb_pieces_add(&file->pieces, offset, data, size, crc, most);
     atomic_fetch_add(&reading->pieces, file->pieces.count - before);
     whole = sb_pieces_are_whole(&file->pieces, node->entry.size, &crc);
+    again = file->pieces.again;
     if (whole)
         drop_file(reading, file);
-    unlock_set(reading, number);
+    unlock_set(set);
+    if (whole && again && crc == node->entry.crc32c)
+        return check(reading, node, err);
     if (!whole || crc == node->entry.crc32c)
         return SB_OK;
     return sb_fail(err, SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x", crc,
@@ -357,14 +373,14 @@ static enum sb_code read_part(struct sb_reading *reading, struct sb_node *node, 
 static enum sb_code look_again(struct sb_reading *reading, struct sb_node *node,
                                struct sb_error *err)
 {
-    bool again;
+    bool again, in_part;
 
     if (!is_damaged(reading, sb_inode_pack(&node->inode), &again))
         return SB_OK;
     if (!again)
         return sb_fail(err, SB_DAMAGED, "is damaged");
     sb_shards_reopen(sb_content_shards(sb_tree_content(node->tree)), node->entry.shard);
-    if (sb_reading_check(reading, node, err))
+    if (sb_reading_check(reading, node, &in_part, err))
         return err->code;
     sb_log_add(reading->log, SB_WARNING, "mended", node->entry.path, "is right again");
     return SB_OK;

@@ -36,8 +36,9 @@ enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, i
 void sb_reading_drop_damaged(struct sb_reading *reading,
                              void (*drop)(void *context, uint64_t number), void *context);
 
-/* Reads all of it to see whether it matches its checksum; as above. */
-enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,
+/* Reads all of it to see whether it matches its checksum; as above. *in_part: some of it was read
+ * before, and not all: the system may keep bytes that were wrong then. */
+enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node, bool *in_part,
                               struct sb_error *err) SB_CHECKED;
 
 #endif

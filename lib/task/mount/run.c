@@ -5,6 +5,7 @@
 #include "core/interrupt.h"
 #include "core/time.h"
 #include "task/mount/device.h"
+#include "task/mount/dropper.h"
 #include "task/mount/hidden.h"
 #include "task/mount/log.h"
 #include "task/mount/mount.h"
@@ -29,6 +30,7 @@ struct sb_mount {
     struct sb_roots *roots;
     struct sb_server *server;
     struct sb_workers *workers;
+    struct sb_dropper *dropper;
     int signals; /* -1: not started */
     struct sb_device device;
     bool mounted; /* by us */
@@ -179,10 +181,11 @@ static void wait_once(struct serving *serving)
         return;
     if (waits[0].revents)
         take_signal(serving);
-    if (waits[1].revents)
+    if (waits[1].revents) {
         sleep_again(mount);
+        sb_dropper_wake(mount->dropper);
+    }
     look_after_child(serving);
-    sb_server_drop_damaged(mount->server);
     if (sb_workers_have_ended(mount->workers) && serving->child == 0)
         serving->over = true;
     end_if_idle(serving);
@@ -200,6 +203,8 @@ static void finish(struct sb_mount *mount)
         sb_log_add(mount->log, SB_PROBLEM, "left", "left without a server", "%s", err.text);
         mount->mounted = false;
     }
+    sb_dropper_end(mount->dropper);
+    mount->dropper = NULL;
     sb_workers_stop(mount->workers);
     mount->workers = NULL;
     atomic_store(&sb_context_now->cancelled, cancelled);
@@ -235,6 +240,8 @@ enum sb_code sb_mount_start(struct sb_mount *mount, struct sb_error *err)
         return sb_fail_errno(err, errno, "signalfd");
     code = sb_workers_start(&mount->workers, sb_server_session(mount->server),
                             mount->options.threads, mount->wake, err);
+    if (!code)
+        code = sb_dropper_start(&mount->dropper, mount->server, err);
     return code ? code : sb_log_start(mount->log, mount->options.notify, err);
 }
 
@@ -269,6 +276,7 @@ void sb_mount_free(struct sb_mount *mount)
     if (!mount)
         return;
     detach(mount, true, &ignored);
+    sb_dropper_end(mount->dropper);
     sb_workers_stop(mount->workers);
     sb_server_free(mount->server);
     sb_roots_free(mount->roots);

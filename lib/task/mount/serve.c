@@ -290,6 +290,7 @@ static void open_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_in
     struct sb_node node = {0};
     struct sb_error err;
     enum sb_code code = SB_OK;
+    bool in_part = false;
 
     /* Then it opens files without a request. */
     if (!server->opens) {
@@ -299,8 +300,8 @@ static void open_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_in
     if (server->options->check == SB_MOUNT_CHECK_OPEN)
         code = sb_roots_node(server->roots, number, &node, &err);
     if (!code && node.tree)
-        code = sb_reading_check(server->reading, &node, &err);
-    info->keep_cache = 1;
+        code = sb_reading_check(server->reading, &node, &in_part, &err);
+    info->keep_cache = !in_part;
     if (code)
         fuse_reply_err(request, sb_server_errno(server, NULL, code, &err));
     else

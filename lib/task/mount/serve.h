@@ -22,8 +22,8 @@ void sb_server_free(struct sb_server *server); /* NULL is allowed */
 /* Takes over the device, unless it fails. */
 enum sb_code sb_server_take(struct sb_server *server, int device, struct sb_error *err) SB_CHECKED;
 
-/* Makes the system forget bytes of files that were found damaged. May wait for the threads that
- * answer. */
+/* Makes the system forget bytes of files that were found damaged. Waits for reads of these, and so
+ * for the threads that answer. */
 void sb_server_drop_damaged(struct sb_server *server);
 
 /* NULL before sb_server_take. */

@@ -27,17 +27,22 @@ struct block {
     bool plus;
 };
 
+/* After an entry, or the beginning. */
+struct point {
+    uint64_t place;     /* 0: the beginning */
+    struct sb_buf name; /* the entry may be removed meanwhile; empty: not known */
+};
+
 struct open_dir {
     pthread_mutex_t lock;         /* of all below */
     struct sb_roots_dir *listing; /* NULL: not begun */
     bool plus;                    /* the listing has whole rows */
-    uint64_t at;                  /* the place that it goes on from, 0: the beginning */
-    struct sb_buf at_name;        /* the name there */
+    struct point at;              /* that it goes on from */
     bool waits;                   /* `item` is the next */
     struct sb_roots_item item;
 
-    struct block ahead;  /* the block after the last one; data NULL: none */
-    uint64_t ahead_from; /* the place that it goes on from */
+    struct block ahead;      /* the block after the last one; data NULL: none */
+    struct point ahead_from; /* that it goes on from */
 };
 
 static struct open_dir *dir_of(const struct fuse_file_info *info)
@@ -72,7 +77,8 @@ void sb_serve_releasedir(fuse_req_t request, fuse_ino_t number, struct fuse_file
     pthread_mutex_unlock(&dir->lock);
     free(dir->ahead.data);
     sb_roots_dir_free(dir->listing);
-    sb_buf_release(&dir->at_name);
+    sb_buf_release(&dir->at.name);
+    sb_buf_release(&dir->ahead_from.name);
     pthread_mutex_destroy(&dir->lock);
     free(dir);
     fuse_reply_err(request, 0);
@@ -125,19 +131,34 @@ static bool put_dots(struct block *block, fuse_ino_t number, off_t offset)
     return offset >= PARENT || put(block, "..", &param, PARENT);
 }
 
+/* Where the next block begins, or the one that was filled ahead, the name is known. */
+static enum sb_code go_to(struct open_dir *dir, uint64_t place)
+{
+    const bool stays = dir->at.place == place, back = dir->ahead_from.place == place;
+
+    dir->at.place = place;
+    if (!stays || place == 0)
+        sb_buf_clear(&dir->at.name);
+    if (stays || !back || place == 0)
+        return SB_OK;
+    return sb_buf_set(&dir->at.name, dir->ahead_from.name.data, dir->ahead_from.name.size);
+}
+
 /* Makes the listing go on after that place, also if the entry there was just removed. */
 static enum sb_code seek(struct sb_server *server, struct open_dir *dir, fuse_ino_t number,
                          uint64_t place, bool plus, struct sb_error *err)
 {
-    const struct sb_roots_from from = {
-        .place = place, .name = dir->at == place && place > 0 ? dir->at_name.data : NULL};
+    struct sb_roots_from from = {.place = place};
 
-    if (dir->listing && dir->at == place && dir->plus == plus)
+    if (dir->listing && dir->at.place == place && dir->plus == plus)
         return SB_OK;
+    if (go_to(dir, place))
+        return sb_fail_memory(err);
+    if (dir->at.name.size > 0)
+        from.name = dir->at.name.data;
     sb_roots_dir_free(dir->listing);
     dir->listing = NULL;
     dir->waits = false;
-    dir->at = place;
     dir->plus = plus;
     return sb_roots_dir_open(&dir->listing, server->roots, number, &from, !plus, err);
 }
@@ -153,10 +174,10 @@ static enum sb_code fill(const struct sb_server *server, struct open_dir *dir, s
         dir->waits = !code;
         if (code || !put_item(server, block, &dir->item))
             break;
-        if (sb_buf_set(&dir->at_name, dir->item.name, strlen(dir->item.name)))
+        if (sb_buf_set(&dir->at.name, dir->item.name, strlen(dir->item.name)))
             return sb_fail_memory(err);
         dir->waits = false;
-        dir->at = dir->item.place;
+        dir->at.place = dir->item.place;
     }
     return code == SB_END ? SB_OK : code;
 }
@@ -165,7 +186,7 @@ static enum sb_code fill(const struct sb_server *server, struct open_dir *dir, s
 static bool take_ahead(struct open_dir *dir, struct block *block, off_t offset)
 {
     const bool fits = dir->ahead.data && !block->plus && dir->ahead.size == block->size &&
-                      dir->ahead_from == (uint64_t)offset;
+                      dir->ahead_from.place == (uint64_t)offset;
 
     if (fits)
         *block = dir->ahead;
@@ -181,8 +202,10 @@ static void fill_ahead(const struct sb_server *server, struct open_dir *dir, siz
     struct block block = {.data = malloc(size), .size = size};
     struct sb_error ignored;
 
-    dir->ahead_from = dir->at;
-    if (block.data && !fill(server, dir, &block, &ignored))
+    dir->ahead_from.place = dir->at.place;
+    if (sb_buf_set(&dir->ahead_from.name, dir->at.name.data, dir->at.name.size))
+        dir->ahead_from.place = 0;
+    else if (block.data && !fill(server, dir, &block, &ignored))
         dir->ahead = block;
     else
         free(block.data);

@@ -50,7 +50,8 @@ void sb_node_release(struct sb_node *node)
 bool sb_node_is_same(const struct sb_node *node)
 {
     return !sb_inode_has_row(&node->inode) ||
-           (node->entry.row == node->inode.row && sb_inode_tail(&node->entry) == node->inode.tail);
+           (node->entry.row == node->inode.row &&
+            sb_inode_tail(&node->entry, node->tree->epoch) == node->inode.tail);
 }
 
 static void free_tree(struct sb_tree *tree)
@@ -180,7 +181,7 @@ bool sb_tree_is_overwritten(const struct sb_tree *tree)
 
 /* The number of a directory without a row. */
 static enum sb_code number_above(struct sb_archive *archive, const struct sb_entry *entry,
-                                 struct sb_inode *out, struct sb_error *err)
+                                 unsigned epoch, struct sb_inode *out, struct sb_error *err)
 {
     size_t depth = 1;
     struct sb_entry below;
@@ -195,7 +196,7 @@ static enum sb_code number_above(struct sb_archive *archive, const struct sb_ent
         return SB_LIMIT;
     out->kind = below.type == SB_DIR ? SB_INODE_ABOVE_DIR : SB_INODE_ABOVE_FILE;
     out->row = below.row;
-    out->tail = sb_inode_tail_above(entry->path, entry->path_size, depth);
+    out->tail = sb_inode_tail_above(entry->path, entry->path_size, depth, epoch);
     return SB_OK;
 }
 
@@ -209,12 +210,12 @@ static enum sb_code number(const struct sb_tree *tree, struct sb_archive *archiv
         return SB_OK;
     }
     if (entry->type == SB_DIR && entry->row == 0)
-        return number_above(archive, entry, out, err);
+        return number_above(archive, entry, tree->epoch, out, err);
     if (entry->row < 1 || entry->row > SB_INODE_ROWS)
         return SB_LIMIT;
     out->kind = entry->type == SB_DIR ? SB_INODE_DIR : SB_INODE_FILE;
     out->row = entry->row;
-    out->tail = sb_inode_tail(entry);
+    out->tail = sb_inode_tail(entry, tree->epoch);
     return SB_OK;
 }
 
@@ -272,12 +273,13 @@ static enum sb_code find_name(struct sb_tree *tree, struct sb_archive *archive,
 
 /* Cuts the path of a row to that of the directory which the inode is about; false: it is not below
  * that any more. */
-static bool cut_above(const struct sb_inode *inode, struct sb_entry *entry)
+static bool cut_above(const struct sb_inode *inode, unsigned epoch, struct sb_entry *entry)
 {
     size_t depth = 0;
 
     for (size_t i = 0; i < entry->path_size; i++) {
-        if (entry->path[i] != '/' || sb_inode_tail_above(entry->path, i, ++depth) != inode->tail)
+        if (entry->path[i] != '/' ||
+            sb_inode_tail_above(entry->path, i, ++depth, epoch) != inode->tail)
             continue;
         *entry = (struct sb_entry){.type = SB_DIR, .path = entry->path, .path_size = i};
         return true;
@@ -305,9 +307,9 @@ static enum sb_code find_inode(struct sb_tree *tree, struct sb_archive *archive,
     bool same = !code;
 
     if (same && !sb_inode_has_row(inode))
-        same = cut_above(inode, &entry);
+        same = cut_above(inode, tree->epoch, &entry);
     else if (same && inode->row > 0 && !wanted->any)
-        same = sb_inode_tail(&entry) == inode->tail;
+        same = sb_inode_tail(&entry, tree->epoch) == inode->tail;
     if (code && code != SB_NOENT)
         return code;
     if (!same)

@@ -14,6 +14,7 @@ struct member {
     pthread_mutex_t lock;
     unsigned users; /* under the lock of all; one that is used is not replaced */
     uint64_t number;
+    unsigned epoch; /* all of it: that of the number is used again */
     uint64_t used;
     int fd;
 };
@@ -55,16 +56,22 @@ void sb_unpacked_free(struct sb_unpacked *unpacked)
     free(unpacked);
 }
 
-/* The member of this number, or else the one that was used longest ago and is free; NULL: all are
- * in use. */
-static struct member *choose(struct sb_unpacked *unpacked, uint64_t number)
+static bool is_of(const struct member *member, const struct sb_node *node)
+{
+    return member->number == sb_inode_pack(&node->inode) &&
+           member->epoch == sb_tree_epoch(node->tree);
+}
+
+/* The member of this node, or else the one that was used longest ago and is free; NULL: all are in
+ * use. */
+static struct member *choose(struct sb_unpacked *unpacked, const struct sb_node *node)
 {
     struct member *oldest = NULL;
 
     for (size_t i = 0; i < KEPT_MOST; i++) {
         struct member *member = &unpacked->members[i];
 
-        if (member->number == number)
+        if (is_of(member, node))
             return member;
         if (member->users == 0 && (!oldest || member->used < oldest->used))
             oldest = member;
@@ -73,18 +80,19 @@ static struct member *choose(struct sb_unpacked *unpacked, uint64_t number)
 }
 
 /* Marks a member as used by this thread. */
-static struct member *take(struct sb_unpacked *unpacked, uint64_t number)
+static struct member *take(struct sb_unpacked *unpacked, const struct sb_node *node)
 {
     struct member *member;
 
     pthread_mutex_lock(&unpacked->lock);
-    while (!(member = choose(unpacked, number)))
+    while (!(member = choose(unpacked, node)))
         pthread_cond_wait(&unpacked->freed, &unpacked->lock);
-    if (member->number != number) {
+    if (!is_of(member, node)) {
         if (member->fd >= 0)
             close(member->fd);
         member->fd = -1;
-        member->number = number;
+        member->number = sb_inode_pack(&node->inode);
+        member->epoch = sb_tree_epoch(node->tree);
     }
     member->users++;
     member->used = ++unpacked->clock;
@@ -133,7 +141,7 @@ static enum sb_code unpack(struct member *member, struct sb_node *node, struct s
 enum sb_code sb_unpacked_read(struct sb_unpacked *unpacked, struct sb_node *node, int64_t offset,
                               void *data, size_t size, struct sb_error *err)
 {
-    struct member *member = take(unpacked, sb_inode_pack(&node->inode));
+    struct member *member = take(unpacked, node);
     enum sb_code code = SB_OK;
     size_t got = 0;
 

@@ -45,7 +45,9 @@ static void what_was_read_before_counts_once(void)
     struct sb_pieces pieces = {0};
 
     CHECK(add(&pieces, 0, 1000));
+    CHECK(!pieces.again);
     CHECK(add(&pieces, 999, 2000));
+    CHECK(pieces.again);
     CHECK(add(&pieces, 500, 600));
     CHECK(add(&pieces, 2500, 3000));
     CHECK(add(&pieces, 3500, 3600));
