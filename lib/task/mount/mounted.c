@@ -1,5 +1,7 @@
 #include "task/mount/mounted.h"
 
+#include "core/number.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -47,16 +49,19 @@ static char *read_all(const char *path)
     return text;
 }
 
+static bool is_octal(const char *text)
+{
+    return strspn(text, "01234567") >= 3;
+}
+
 /* Spaces and the like are \040 in the list. */
 static void unescape(char *text)
 {
     char *to = text;
 
     for (const char *from = text; *from; to++) {
-        unsigned value;
-
-        if (*from == '\\' && sscanf(from + 1, "%3o", &value) == 1) {
-            *to = (char)value;
+        if (*from == '\\' && is_octal(from + 1)) {
+            *to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
             from += 4;
         } else {
             *to = *from++;
@@ -65,24 +70,33 @@ static void unescape(char *text)
     *to = '\0';
 }
 
+static bool take_number(char **text, const char *end, uint64_t *out)
+{
+    const char *word = strsep(text, end);
+    int64_t number;
+
+    if (!word || !sb_parse_integer(word, 0, INT64_MAX, &number))
+        return false;
+    *out = (uint64_t)number;
+    return true;
+}
+
 /* ID PARENT MAJOR:MINOR ROOT PATH OPTIONS [FIELDS] - TYPE SOURCE OPTIONS */
 static bool parse(char *text, struct line *line)
 {
-    unsigned major, minor;
-    int path = 0, end = 0;
+    uint64_t major, minor;
     char *rest;
 
-    if (sscanf(text, "%" SCNu64 " %" SCNu64 " %u:%u %*s %n%*s%n", &line->id, &line->parent, &major,
-               &minor, &path, &end) != 4 ||
-        end == 0)
+    if (!take_number(&text, " ", &line->id) || !take_number(&text, " ", &line->parent) ||
+        !take_number(&text, ":", &major) || !take_number(&text, " ", &minor))
         return false;
-    rest = strstr(text + end, " - ");
+    strsep(&text, " ");
+    line->path = strsep(&text, " ");
+    rest = text ? strstr(text, " - ") : NULL;
     if (!rest)
         return false;
     rest += strlen(" - ");
-    line->device = makedev(major, minor);
-    line->path = text + path;
-    text[end] = '\0';
+    line->device = makedev((unsigned)major, (unsigned)minor);
     unescape(line->path);
     line->type = strsep(&rest, " ");
     strsep(&rest, " ");

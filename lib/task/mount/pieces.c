@@ -44,13 +44,12 @@ static void join(struct sb_pieces *pieces, size_t i)
 /* Puts a piece before piece i, from which it lies apart, or which it meets. */
 static bool insert(struct sb_pieces *pieces, size_t i, const struct sb_piece *piece, size_t most)
 {
+    struct sb_piece *before = pieces->pieces && i > 0 ? &pieces->pieces[i - 1] : NULL;
     struct sb_error ignored;
     bool kept = true;
 
     /* One that goes on with the one before it needs no place of its own. */
-    if (i > 0 && pieces->pieces[i - 1].to == piece->from) {
-        struct sb_piece *before = &pieces->pieces[i - 1];
-
+    if (before && before->to == piece->from) {
         before->crc = sb_crc32c_combine(before->crc, piece->crc, piece->to - piece->from);
         before->to = piece->to;
         join(pieces, i - 1);

@@ -106,7 +106,7 @@ void sb_roots_free(struct sb_roots *roots)
 {
     if (!roots)
         return;
-    for (size_t i = 0; i < roots->count; i++) {
+    for (size_t i = 0; roots->places && i < roots->count; i++) {
         sb_tree_unref(roots->places[i].tree);
         pthread_mutex_destroy(&roots->places[i].lock);
     }

@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "archive/content.h"
+#include "core/interrupt.h"
 #include "core/time.h"
 #include "task/mount/log.h"
 #include "task/mount/reading.h"
@@ -21,6 +22,7 @@
 #define READ_MOST    ((size_t)1 << 20) /* bytes of a request */
 #define BACKGROUND   64                /* requests of the system at once, that nobody waits for */
 #define STATFS_BLOCK 4096
+#define LOCKED_MOST  30
 
 /* How much of a directory programs read at once: the system requests as much, and attributes with
  * the names of the first such block. */
@@ -242,21 +244,31 @@ static enum sb_code read_once(struct sb_server *server, struct sb_node *node, fu
 
 /*
  * Bytes of the file, or the link, of a number. What is known of its path may be out of date: then
- * it is looked up anew. What is wrong with a file is logged where it is read.
+ * it is looked up anew. One that was moved is looked up while a writer may have locked the index,
+ * and waits for seconds only: so it does so again. What is wrong with a file is logged where it is
+ * read.
  */
 static enum sb_code read_bytes(struct sb_server *server, fuse_ino_t number, enum sb_type type,
                                int64_t offset, char *data, size_t size, size_t *got,
                                struct sb_error *err)
 {
-    struct sb_node node = {0};
-    enum sb_code code = read_once(server, &node, number, type, offset, data, size, got, err);
+    unsigned changed = 0, locked = 0;
+    enum sb_code code;
+    bool again;
 
-    if (code == SB_CHANGED && node.tree) {
-        sb_tree_drop(node.tree, &node.inode);
-        sb_node_release(&node);
+    do {
+        struct sb_node node = {0};
+
         code = read_once(server, &node, number, type, offset, data, size, got, err);
-    }
-    sb_node_release(&node);
+        changed += code == SB_CHANGED;
+        locked += code == SB_LOCKED;
+        again = code == SB_LOCKED && locked < LOCKED_MOST && !sb_interrupted();
+        if (code == SB_CHANGED && changed == 1 && node.tree) {
+            sb_tree_drop(node.tree, &node.inode);
+            again = true;
+        }
+        sb_node_release(&node);
+    } while (again);
     return code;
 }
 

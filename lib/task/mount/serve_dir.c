@@ -201,11 +201,14 @@ static void fill_ahead(const struct sb_server *server, struct open_dir *dir, siz
 {
     struct block block = {.data = malloc(size), .size = size};
     struct sb_error ignored;
+    bool filled = false;
 
-    dir->ahead_from.place = dir->at.place;
-    if (sb_buf_set(&dir->ahead_from.name, dir->at.name.data, dir->at.name.size))
-        dir->ahead_from.place = 0;
-    else if (block.data && !fill(server, dir, &block, &ignored))
+    dir->ahead_from.place = 0;
+    if (block.data && !sb_buf_set(&dir->ahead_from.name, dir->at.name.data, dir->at.name.size)) {
+        dir->ahead_from.place = dir->at.place;
+        filled = !fill(server, dir, &block, &ignored);
+    }
+    if (filled)
         dir->ahead = block;
     else
         free(block.data);
