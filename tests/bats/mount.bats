@@ -1204,6 +1204,21 @@ for write in lambda: shutil.copyfile("b.tar", "a.tar"), lambda: (os.rename("a.ta
 END
 }
 
+@test "a tar that is written to is read anew, also if its time is set back" {
+    mkdir tree
+    seq 100000 >tree/a
+    tar cf a.tar -C tree a
+    mounted a.tar
+    timed cmp m/a tree/a
+    touch -r a.tar time
+    tac tree/a >tree/b && mv tree/b tree/a
+    tar cf b.tar -C tree a
+    cat b.tar >a.tar
+    touch -r time a.tar
+    sleep 1.2
+    timed cmp m/a tree/a
+}
+
 @test "of a zip that is replaced again and again the last one is read, and what is open is stale" {
     python3 - <<'END'
 import zipfile

@@ -3,8 +3,10 @@
 #include "archive/journal.h"
 #include "core/file_lock.h"
 #include "core/interrupt.h"
+#include "core/time.h"
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -15,31 +17,42 @@
 /* A program that reads files does not expect that they are locked for a while: it waits as long as
  * for a file system of the network. */
 #define LOCKED_FOR_MILLISECONDS 300000
-#define LOOK_EVERY_MILLISECONDS 5
+#define LOOK_EVERY              ((struct timespec){.tv_nsec = 5000000})
 
 struct sb_connections {
     struct sb_connection connections[CONNECTIONS_MOST]; /* the first is not ours */
     unsigned count;                                     /* of those that may be used */
     bool immutable;
+    _Atomic int64_t locked_since; /* when somebody first met the lock; 0: nobody does */
 };
 
-/* While a writer has locked the index. */
-static int wait_for_writer(void *unused, int looks)
+/* While a writer has locked the index. One that comes later does not wait as long once more. */
+static int wait_for_writer(void *context, int looks)
 {
-    const int most = sb_lock_wait(LOCKED_FOR_MILLISECONDS) / LOOK_EVERY_MILLISECONDS;
+    struct sb_connections *connections = context;
+    const int64_t most = sb_lock_wait(LOCKED_FOR_MILLISECONDS) * (SB_SECOND / 1000);
+    int64_t since = 0;
 
-    (void)unused;
-    if (looks >= most || sb_interrupted())
+    (void)looks;
+    if (atomic_compare_exchange_strong(&connections->locked_since, &since, sb_clock_ns()))
+        since = sb_clock_ns();
+    if (sb_clock_ns() - since >= most || sb_interrupted())
         return 0;
-    nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY_MILLISECONDS * 1000000L}, NULL);
+    nanosleep(&LOOK_EVERY, NULL);
     return 1;
+}
+
+void sb_connections_note(struct sb_connections *connections, enum sb_code code)
+{
+    if (code != SB_LOCKED && atomic_load(&connections->locked_since) != 0)
+        atomic_store(&connections->locked_since, 0);
 }
 
 /*
  * Of an archive that does not change, the transaction goes on until the end: each look-up would
  * otherwise lock the index, and look whether it was written to, which takes a call each.
  */
-static void prepare(const struct sb_connections *connections, struct sb_archive *archive)
+static void prepare(struct sb_connections *connections, struct sb_archive *archive)
 {
     struct sqlite3 *db = sb_archive_database(archive);
     struct sb_error ignored;
@@ -47,7 +60,7 @@ static void prepare(const struct sb_connections *connections, struct sb_archive 
 
     snprintf(text, sizeof(text), "PRAGMA cache_size=-%d", CACHE_KIB);
     sqlite3_exec(db, text, NULL, NULL, NULL);
-    sqlite3_busy_handler(db, wait_for_writer, NULL);
+    sqlite3_busy_handler(db, wait_for_writer, connections);
     if (connections->immutable && sb_archive_begin(archive, &ignored))
         return; /* then each look-up has its own */
 }
@@ -90,15 +103,15 @@ struct sb_archive *sb_connections_first(const struct sb_connections *connections
 static bool is_open(struct sb_connections *connections, struct sb_connection *connection)
 {
     struct sb_error ignored;
+    enum sb_code code;
 
     if (connection->archive || connection->refused)
         return !connection->refused;
-    connection->refused =
-        sb_archive_open_twin(&connection->archive, sb_connections_first(connections), &ignored) !=
-        SB_OK;
-    if (!connection->refused)
+    code = sb_archive_open_twin(&connection->archive, sb_connections_first(connections), &ignored);
+    connection->refused = code && code != SB_LOCKED;
+    if (!code)
         prepare(connections, connection->archive);
-    return !connection->refused;
+    return !code;
 }
 
 struct sb_connection *sb_connections_take(struct sb_connections *connections)

@@ -31,6 +31,9 @@ struct sb_connection *sb_connections_take(struct sb_connections *connections);
 void sb_connection_take_again(struct sb_connection *connection);
 void sb_connection_give(struct sb_connection *connection);
 
+/* The code of a look-up: a writer's lock is waited for some minutes, but all threads together. */
+void sb_connections_note(struct sb_connections *connections, enum sb_code code);
+
 /*
  * After SB_LOCKED: undoes what a writer that died left, as the opening of an archive does. True: a
  * second try is worthwhile.

@@ -3,6 +3,7 @@
 #include "archive/content.h"
 #include "core/file.h"
 #include "core/io.h"
+#include "core/time.h"
 #include "store/catalog.h"
 #include "task/mount/connections.h"
 #include "task/mount/known.h"
@@ -175,8 +176,10 @@ bool sb_tree_is_overwritten(const struct sb_tree *tree)
 {
     struct stat now;
 
+    /* Programs set the time of modification back, but not that of the inode. */
     return tree->file && fstat(tree->file->fd, &now) == 0 &&
-           !sb_is_unchanged(&now, &tree->file->st);
+           (!sb_is_unchanged(&now, &tree->file->st) ||
+            sb_time_ns(now.st_ctim) != sb_time_ns(tree->file->st.st_ctim));
 }
 
 /* The number of a directory without a row. */
@@ -330,6 +333,7 @@ static enum sb_code look_up_once(struct sb_tree *tree, const struct wanted *want
             archive, (wanted->path ? find_name : find_inode)(tree, archive, wanted, node, err),
             err);
     sb_connection_give(connection);
+    sb_connections_note(tree->connections, code);
     return code;
 }
 
@@ -431,6 +435,7 @@ static enum sb_code next_of_archive(struct sb_tree_dir *dir, struct sb_entry *en
     sb_connection_take_again(dir->connection);
     code = sb_cursor_next(dir->cursor, entry, err);
     sb_connection_give(dir->connection);
+    sb_connections_note(dir->tree->connections, code);
     return code;
 }
 
