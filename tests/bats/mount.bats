@@ -414,6 +414,15 @@ faulty() {
     same_as_tree tree m
 }
 
+@test "it ends also where the server has no descriptor left" {
+    need_shim
+    make_archive
+    for at in 1 2 3 4 5 6 7; do
+        run faulty open EMFILE FAULT_ONWARD=1 "FAULT_AT=$at" -- a.barecat --at=m -- true
+        run ! is_mounted m
+    done
+}
+
 @test "a mount that ends leaves alone what is mounted over it" {
     [[ $(id -u) -eq 0 ]] || skip 'not root'
     make_archive
@@ -430,6 +439,24 @@ faulty() {
     run_fail 2 timed ls m
     timed "$SHARDBOX" umount m
     run ! is_mounted m
+}
+
+@test "a mount that ends leaves alone what is mounted over a directory above" {
+    [[ $(id -u) -eq 0 ]] || skip 'not root'
+    make_archive
+    mkdir -p above/m
+    timed "$SHARDBOX" mount --log="$PWD/log" a.barecat above/m
+    pid=$(server)
+    mount -t tmpfs tmpfs above
+    mkdir above/m
+    mount -t tmpfs tmpfs above/m
+    echo precious >above/m/precious
+    kill -TERM "$pid"
+    for ((i = 0; i < 100; i++)); do [[ -s log ]] && break; sleep 0.1; done
+    grep -q "left without a server: $PWD/above/m: something else is mounted over a directory above\$" log
+    [ "$(cat above/m/precious)" = precious ]
+    umount above/m above
+    timed "$SHARDBOX" umount above/m
 }
 
 @test "--idle does not end a mount while something is mounted over it" {

@@ -265,7 +265,9 @@ enum sb_code sb_device_mount(struct sb_device *device, const char *dir, bool all
 {
     int failure;
 
-    *device = (struct sb_device){.fd = -1};
+    *device = (struct sb_device){.fd = -1, .list = sb_mounted_list()};
+    if (!device->list)
+        return sb_fail_errno(err, errno, "%s: what is mounted is not known without /proc", dir);
     if (clear(dir, err))
         return err->code;
     if (mount_directly(&device->fd, dir, allow_other))
@@ -297,25 +299,44 @@ static bool is_connected(const struct sb_device *device)
     return poll(&state, 1, 0) == 0;
 }
 
+/* While others mount and unmount, a line may be missing in the list. SB_NOENT: it is not mounted.
+ */
+static enum sb_code find_mounted(const struct sb_device *device, struct sb_mounted *mounted,
+                                 struct sb_error *err)
+{
+    enum sb_code code = SB_NOENT;
+
+    for (int tries = 0; code == SB_NOENT && tries < 3; tries++)
+        code = sb_mounted_find(mounted, device->list, device->id, device->device, err);
+    if (!code && !is_connected(device)) {
+        sb_mounted_release(mounted);
+        return SB_NOENT;
+    }
+    return code;
+}
+
 enum sb_code sb_device_end(const struct sb_device *device, bool lazy, struct sb_error *err)
 {
     struct sb_mounted mounted;
-    enum sb_code code = sb_mounted_find(&mounted, device->id, device->device, err);
+    enum sb_code code = find_mounted(device, &mounted, err);
 
-    if (code == SB_NOENT)
-        return SB_OK;
     if (code)
-        return code;
-    if (is_connected(device)) {
-        code = refuse_inner(mounted.path, &mounted, err);
-        if (!code && !sb_mounted_is_seen(&mounted))
-            code = sb_fail(err, SB_INVALID, "%s: something else is mounted over a directory above",
-                           mounted.path);
-        if (!code && !unmount(mounted.path, lazy))
-            code = fail_unmount(mounted.path, errno, err);
-    }
+        return code == SB_NOENT ? SB_OK : code;
+    code = refuse_inner(mounted.path, &mounted, err);
+    if (!code && mounted.hidden)
+        code = sb_fail(err, SB_INVALID, "%s: something else is mounted over a directory above",
+                       mounted.path);
+    if (!code && !unmount(mounted.path, lazy))
+        code = fail_unmount(mounted.path, errno, err);
     sb_mounted_release(&mounted);
     return code;
+}
+
+void sb_device_release(struct sb_device *device)
+{
+    if (device->list)
+        fclose(device->list);
+    device->list = NULL;
 }
 
 /* The helper has said no more than that it could not. */

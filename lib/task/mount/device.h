@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* A mount that was made here. It is known by its numbers (mounted.h), since its path may lead to
  * another one by now. */
@@ -15,6 +16,7 @@ struct sb_device {
     int fd; /* on which the requests come, until it is closed */
     uint64_t id;
     uint64_t device;
+    FILE *list; /* of mounts: to find it at the end, when no descriptor may be free; NULL: none */
 };
 
 /*
@@ -31,6 +33,9 @@ enum sb_code sb_device_mount(struct sb_device *device, const char *dir, bool all
  */
 enum sb_code sb_device_end(const struct sb_device *device, bool lazy,
                            struct sb_error *err) SB_CHECKED;
+
+/* Closes what is kept for that, but not the device. */
+void sb_device_release(struct sb_device *device);
 
 /* The descriptor that a text of the form "/dev/fd/N" names; -1: it is another path. */
 int sb_device_given(const char *dir);

@@ -1,13 +1,15 @@
 #include "task/mount/mounted.h"
 
+#include "core/buf.h"
+#include "core/name.h"
 #include "core/number.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -29,24 +31,19 @@ void sb_mounted_release(struct sb_mounted *mounted)
     *mounted = (struct sb_mounted){0};
 }
 
-/* The text of a file in /proc. */
-static char *read_all(const char *path)
+/* The text of a file in /proc as it is now; NULL, with errno. */
+static char *read_all(FILE *file)
 {
-    FILE *file = fopen(path, "re");
     char *text = NULL;
     size_t capacity = 0;
-    int failure;
 
-    if (!file)
-        return NULL;
-    if (getdelim(&text, &capacity, '\0', file) < 0) {
-        failure = errno;
-        free(text);
-        text = NULL;
-        errno = failure;
-    }
-    fclose(file);
-    return text;
+    __fpurge(file);
+    rewind(file);
+    errno = EIO;
+    if (getdelim(&text, &capacity, '\0', file) >= 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
 static bool is_octal(const char *text)
@@ -112,41 +109,110 @@ static int64_t user_of(const struct line *line)
     return at ? strtoll(at + strlen(key), NULL, 10) : -1;
 }
 
-static enum sb_code take(struct sb_mounted *out, const struct line *line, struct sb_error *err)
+struct list {
+    char *text;
+    struct line *lines;
+    size_t count, capacity;
+};
+
+static void list_release(struct list *list)
 {
+    free(list->lines);
+    free(list->text);
+}
+
+static enum sb_code list_read(struct list *list, FILE *file, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    char *rest, *text;
+
+    list->text = read_all(file);
+    if (!list->text)
+        return sb_fail_errno(err, errno, LIST);
+    rest = list->text;
+    while (!code && (text = strsep(&rest, "\n"))) {
+        code = sb_grow(&list->lines, &list->capacity, list->count + 1, sizeof(*list->lines), err);
+        if (!code && parse(text, &list->lines[list->count]))
+            list->count++;
+    }
+    return code;
+}
+
+static const struct line *line_of(const struct list *list, uint64_t id)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->lines[i].id == id)
+            return &list->lines[i];
+    }
+    return NULL;
+}
+
+/* Is there another mount on the same one, at a directory above it or at its own? */
+static bool is_covered(const struct list *list, const struct line *line)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct line *other = &list->lines[i];
+
+        if (other->parent == line->parent && other->id != line->id && other->id != other->parent &&
+            sb_name_within(line->path + 1, strlen(line->path + 1), other->path + 1,
+                           strlen(other->path + 1)))
+            return true;
+    }
+    return false;
+}
+
+/* It, or one that it is on. */
+static bool is_hidden(const struct list *list, const struct line *line)
+{
+    for (size_t depth = 0; line && depth < list->count; depth++) {
+        if (is_covered(list, line))
+            return true;
+        line = line->parent == line->id ? NULL : line_of(list, line->parent);
+    }
+    return false;
+}
+
+static const struct line *inner_of(const struct list *list, const struct line *line)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->lines[i].parent == line->id && list->lines[i].id != line->id)
+            return &list->lines[i];
+    }
+    return NULL;
+}
+
+static enum sb_code take(struct sb_mounted *out, const struct list *list, const struct line *line,
+                         struct sb_error *err)
+{
+    const struct line *inner = inner_of(list, line);
+
     out->id = line->id;
     out->device = line->device;
     out->user = user_of(line);
+    out->hidden = is_hidden(list, line);
     out->path = strdup(line->path);
     out->type = strdup(line->type);
-    return out->path && out->type ? SB_OK : sb_fail_memory(err);
+    out->inner = inner ? strdup(inner->path) : NULL;
+    if (out->path && out->type && (out->inner || !inner))
+        return SB_OK;
+    sb_mounted_release(out);
+    return sb_fail_memory(err);
 }
 
 /* device: NULL: any. */
-static enum sb_code find(struct sb_mounted *out, uint64_t id, const uint64_t *device,
+static enum sb_code find(struct sb_mounted *out, FILE *file, uint64_t id, const uint64_t *device,
                          struct sb_error *err)
 {
-    char *list = read_all(LIST), *rest = list, *text;
-    enum sb_code code = SB_OK;
+    struct list list = {0};
+    enum sb_code code = list_read(&list, file, err);
+    const struct line *line = code ? NULL : line_of(&list, id);
 
     *out = (struct sb_mounted){0};
-    if (!list)
-        return sb_fail_errno(err, errno, LIST);
-    while (!code && (text = strsep(&rest, "\n"))) {
-        struct line line;
-
-        if (!parse(text, &line))
-            continue;
-        if (line.id == id && (!device || line.device == *device))
-            code = take(out, &line, err);
-        else if (line.parent == id && line.id != id && !out->inner)
-            code = (out->inner = strdup(line.path)) ? SB_OK : sb_fail_memory(err);
-    }
-    free(list);
-    if (!code && !out->path)
+    if (!code && (!line || (device && line->device != *device)))
         code = sb_fail(err, SB_NOENT, "mount %" PRIu64 ": is not in " LIST, id);
-    if (code)
-        sb_mounted_release(out);
+    if (!code)
+        code = take(out, &list, line, err);
+    list_release(&list);
     return code;
 }
 
@@ -155,15 +221,18 @@ static enum sb_code find_id(int fd, uint64_t *id, struct sb_error *err)
 {
     static const char key[] = "mnt_id:";
     char path[64], *text, *at;
+    FILE *info;
 
     snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-    text = read_all(path);
-    if (!text)
+    info = fopen(path, "re");
+    if (!info)
         return sb_fail_errno(err, errno, "%s", path);
-    at = strstr(text, key);
+    text = read_all(info);
+    at = text ? strstr(text, key) : NULL;
     if (at)
         *id = strtoull(at + strlen(key), NULL, 10);
     free(text);
+    fclose(info);
     return at ? SB_OK : sb_fail(err, SB_SYSTEM, "%s: has no mnt_id", path);
 }
 
@@ -195,29 +264,34 @@ static enum sb_code look_at(const char *path, uint64_t *id, char **real, struct 
     return code;
 }
 
+FILE *sb_mounted_list(void)
+{
+    return fopen(LIST, "re");
+}
+
 enum sb_code sb_mounted_at(struct sb_mounted *out, const char *path, char **real,
                            struct sb_error *err)
 {
-    uint64_t id;
+    uint64_t id = 0;
     enum sb_code code;
+    FILE *list;
 
     *out = (struct sb_mounted){0};
     if (real)
         *real = NULL;
     code = look_at(path, &id, real, err);
-    return code ? code : find(out, id, NULL, err);
+    if (code)
+        return code;
+    list = sb_mounted_list();
+    if (!list)
+        return sb_fail_errno(err, errno, LIST);
+    code = find(out, list, id, NULL, err);
+    fclose(list);
+    return code;
 }
 
-enum sb_code sb_mounted_find(struct sb_mounted *out, uint64_t id, uint64_t device,
+enum sb_code sb_mounted_find(struct sb_mounted *out, FILE *list, uint64_t id, uint64_t device,
                              struct sb_error *err)
 {
-    return find(out, id, &device, err);
-}
-
-bool sb_mounted_is_seen(const struct sb_mounted *mounted)
-{
-    struct sb_error ignored;
-    uint64_t id;
-
-    return look_at(mounted->path, &id, NULL, &ignored) == SB_OK && id == mounted->id;
+    return find(out, list, id, &device, err);
 }

@@ -7,7 +7,9 @@
 
 #include "core/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* A mount. The system may give both numbers to another one after this one has ended. */
 struct sb_mounted {
@@ -17,6 +19,7 @@ struct sb_mounted {
     char *type;
     int64_t user; /* who has mounted it, by FUSE; -1: nobody knows */
     char *inner;  /* the path of a mount in it, or over it; NULL: there is none */
+    bool hidden;  /* by a mount over a directory above it, so that its path leads elsewhere */
 };
 
 void sb_mounted_release(struct sb_mounted *mounted); /* {0} is allowed */
@@ -26,11 +29,12 @@ void sb_mounted_release(struct sb_mounted *mounted); /* {0} is allowed */
 enum sb_code sb_mounted_at(struct sb_mounted *out, const char *path, char **real,
                            struct sb_error *err) SB_CHECKED;
 
-/* The mount of these two numbers as it is now. SB_NOENT: there is none, or it cannot be reached. */
-enum sb_code sb_mounted_find(struct sb_mounted *out, uint64_t id, uint64_t device,
-                             struct sb_error *err) SB_CHECKED;
+/* For sb_mounted_find, which then needs no other descriptor; the caller closes it. NULL, with
+ * errno. */
+FILE *sb_mounted_list(void);
 
-/* Is it the one that its path leads to, or is that hidden? */
-bool sb_mounted_is_seen(const struct sb_mounted *mounted);
+/* The mount of these two numbers as it is now. SB_NOENT: there is none, or it cannot be reached. */
+enum sb_code sb_mounted_find(struct sb_mounted *out, FILE *list, uint64_t id, uint64_t device,
+                             struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -276,6 +276,7 @@ void sb_mount_free(struct sb_mount *mount)
     if (!mount)
         return;
     detach(mount, true, &ignored);
+    sb_device_release(&mount->device);
     sb_dropper_end(mount->dropper);
     sb_workers_stop(mount->workers);
     sb_server_free(mount->server);
