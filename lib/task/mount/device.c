@@ -209,11 +209,12 @@ static bool is_dead(const char *dir)
 }
 
 /* Unmounts what is at the top there, if a server of ours that is gone has left it. */
-static enum sb_code clear_top(const char *dir, bool *cleared, struct sb_error *err)
+static enum sb_code clear_top(struct sb_mounted_list *list, const char *dir, bool *cleared,
+                              struct sb_error *err)
 {
     struct sb_mounted mounted;
     char *real;
-    enum sb_code code = sb_mounted_at(&mounted, dir, &real, err);
+    enum sb_code code = sb_mounted_at(&mounted, list, dir, &real, err);
 
     *cleared = false;
     if (!code && is_ours(&mounted, real) && is_dead(real)) {
@@ -223,18 +224,17 @@ static enum sb_code clear_top(const char *dir, bool *cleared, struct sb_error *e
                 sb_fail_errno(err, errno, "%s: has lost its server, and cannot be unmounted", dir);
         *cleared = true;
     }
-    sb_mounted_release(&mounted);
     free(real);
     return code;
 }
 
-static enum sb_code clear(const char *dir, struct sb_error *err)
+static enum sb_code clear(struct sb_mounted_list *list, const char *dir, struct sb_error *err)
 {
     struct stat st;
     bool cleared = true;
 
     for (int tries = 0; cleared && tries < 8; tries++) {
-        if (clear_top(dir, &cleared, err))
+        if (clear_top(list, dir, &cleared, err))
             return err->code;
     }
     if (stat(dir, &st) != 0)
@@ -246,7 +246,7 @@ static enum sb_code clear(const char *dir, struct sb_error *err)
 static enum sb_code identify(struct sb_device *device, const char *dir, struct sb_error *err)
 {
     struct sb_mounted mounted;
-    enum sb_code code = sb_mounted_at(&mounted, dir, NULL, err);
+    enum sb_code code = sb_mounted_at(&mounted, device->list, dir, NULL, err);
 
     if (code)
         unmount(dir, true);
@@ -254,7 +254,6 @@ static enum sb_code identify(struct sb_device *device, const char *dir, struct s
         code = sb_fail(err, SB_SYSTEM, "%s: something else was mounted there meanwhile", dir);
     device->id = mounted.id;
     device->device = mounted.device;
-    sb_mounted_release(&mounted);
     if (code)
         close(device->fd);
     return code;
@@ -265,10 +264,8 @@ enum sb_code sb_device_mount(struct sb_device *device, const char *dir, bool all
 {
     int failure;
 
-    *device = (struct sb_device){.fd = -1, .list = sb_mounted_list()};
-    if (!device->list)
-        return sb_fail_errno(err, errno, "%s: what is mounted is not known without /proc", dir);
-    if (clear(dir, err))
+    *device = (struct sb_device){.fd = -1};
+    if (sb_mounted_list_new(&device->list, err) || clear(device->list, dir, err))
         return err->code;
     if (mount_directly(&device->fd, dir, allow_other))
         return identify(device, dir, err);
@@ -308,11 +305,7 @@ static enum sb_code find_mounted(const struct sb_device *device, struct sb_mount
 
     for (int tries = 0; code == SB_NOENT && tries < 3; tries++)
         code = sb_mounted_find(mounted, device->list, device->id, device->device, err);
-    if (!code && !is_connected(device)) {
-        sb_mounted_release(mounted);
-        return SB_NOENT;
-    }
-    return code;
+    return !code && !is_connected(device) ? SB_NOENT : code;
 }
 
 enum sb_code sb_device_end(const struct sb_device *device, bool lazy, struct sb_error *err)
@@ -328,14 +321,12 @@ enum sb_code sb_device_end(const struct sb_device *device, bool lazy, struct sb_
                        mounted.path);
     if (!code && !unmount(mounted.path, lazy))
         code = fail_unmount(mounted.path, errno, err);
-    sb_mounted_release(&mounted);
     return code;
 }
 
 void sb_device_release(struct sb_device *device)
 {
-    if (device->list)
-        fclose(device->list);
+    sb_mounted_list_free(device->list);
     device->list = NULL;
 }
 
@@ -347,10 +338,13 @@ static int explain(const struct sb_mounted *mounted, bool lazy, int failure)
 
 enum sb_code sb_device_unmount(const char *dir, bool lazy, struct sb_error *err)
 {
-    struct sb_mounted mounted;
-    char *real;
-    enum sb_code code = sb_mounted_at(&mounted, dir, &real, err);
+    struct sb_mounted_list *list;
+    struct sb_mounted mounted = {0};
+    char *real = NULL;
+    enum sb_code code = sb_mounted_list_new(&list, err);
 
+    if (!code)
+        code = sb_mounted_at(&mounted, list, dir, &real, err);
     if (!code && strcmp(mounted.path, real) != 0)
         code = fail_unmount(dir, EINVAL, err);
     if (!code && strcmp(mounted.type, TYPE) != 0)
@@ -361,7 +355,7 @@ enum sb_code sb_device_unmount(const char *dir, bool lazy, struct sb_error *err)
         code = refuse_inner(dir, &mounted, err);
     if (!code && !unmount(real, lazy))
         code = fail_unmount(dir, explain(&mounted, lazy, errno), err);
-    sb_mounted_release(&mounted);
+    sb_mounted_list_free(list);
     free(real);
     return code;
 }

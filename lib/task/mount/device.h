@@ -8,7 +8,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
+
+struct sb_mounted_list;
 
 /* A mount that was made here. It is known by its numbers (mounted.h), since its path may lead to
  * another one by now. */
@@ -16,7 +17,7 @@ struct sb_device {
     int fd; /* on which the requests come, until it is closed */
     uint64_t id;
     uint64_t device;
-    FILE *list; /* of mounts: to find it at the end, when no descriptor may be free; NULL: none */
+    struct sb_mounted_list *list; /* to find it at the end, without resources; NULL: none */
 };
 
 /*

@@ -23,27 +23,21 @@ struct line {
     char *path, *type, *options; /* in the line */
 };
 
-void sb_mounted_release(struct sb_mounted *mounted)
-{
-    free(mounted->path);
-    free(mounted->type);
-    free(mounted->inner);
-    *mounted = (struct sb_mounted){0};
-}
+struct sb_mounted_list {
+    FILE *file;
+    char *text; /* of it as it was last read */
+    size_t text_capacity;
+    struct line *lines; /* parts of the text */
+    size_t count, capacity;
+};
 
-/* The text of a file in /proc as it is now; NULL, with errno. */
-static char *read_all(FILE *file)
+/* The text of a file in /proc as it is now. False with errno. */
+static bool read_all(FILE *file, char **text, size_t *capacity)
 {
-    char *text = NULL;
-    size_t capacity = 0;
-
     __fpurge(file);
     rewind(file);
     errno = EIO;
-    if (getdelim(&text, &capacity, '\0', file) >= 0)
-        return text;
-    free(text);
-    return NULL;
+    return getdelim(text, capacity, '\0', file) >= 0;
 }
 
 static bool is_octal(const char *text)
@@ -109,36 +103,68 @@ static int64_t user_of(const struct line *line)
     return at ? strtoll(at + strlen(key), NULL, 10) : -1;
 }
 
-struct list {
-    char *text;
-    struct line *lines;
-    size_t count, capacity;
-};
-
-static void list_release(struct list *list)
-{
-    free(list->lines);
-    free(list->text);
-}
-
-static enum sb_code list_read(struct list *list, FILE *file, struct sb_error *err)
+static enum sb_code read_list(struct sb_mounted_list *list, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
     char *rest, *text;
 
-    list->text = read_all(file);
-    if (!list->text)
+    list->count = 0;
+    if (!read_all(list->file, &list->text, &list->text_capacity))
         return sb_fail_errno(err, errno, LIST);
     rest = list->text;
     while (!code && (text = strsep(&rest, "\n"))) {
-        code = sb_grow(&list->lines, &list->capacity, list->count + 1, sizeof(*list->lines), err);
+        code = sb_grow(&list->lines, &list->capacity, list->count, sizeof(*list->lines), err);
         if (!code && parse(text, &list->lines[list->count]))
             list->count++;
     }
     return code;
 }
 
-static const struct line *line_of(const struct list *list, uint64_t id)
+/* Memory for as much again, so that it can be read when there is none. */
+static enum sb_code make_space(struct sb_mounted_list *list, struct sb_error *err)
+{
+    const size_t capacity = list->text_capacity * 2;
+    char *text = realloc(list->text, capacity);
+
+    if (!text)
+        return sb_fail_memory(err);
+    list->text = text;
+    list->text_capacity = capacity;
+    return sb_grow(&list->lines, &list->capacity, list->count * 2, sizeof(*list->lines), err);
+}
+
+enum sb_code sb_mounted_list_new(struct sb_mounted_list **out, struct sb_error *err)
+{
+    struct sb_mounted_list *list = calloc(1, sizeof(*list));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!list)
+        return sb_fail_memory(err);
+    list->file = fopen(LIST, "re");
+    code = list->file ? read_list(list, err)
+                      : sb_fail_errno(err, errno, LIST ": what is mounted is not known without it");
+    if (!code)
+        code = make_space(list, err);
+    if (code)
+        sb_mounted_list_free(list);
+    else
+        *out = list;
+    return code;
+}
+
+void sb_mounted_list_free(struct sb_mounted_list *list)
+{
+    if (!list)
+        return;
+    if (list->file)
+        fclose(list->file);
+    free(list->lines);
+    free(list->text);
+    free(list);
+}
+
+static const struct line *line_of(const struct sb_mounted_list *list, uint64_t id)
 {
     for (size_t i = 0; i < list->count; i++) {
         if (list->lines[i].id == id)
@@ -148,7 +174,7 @@ static const struct line *line_of(const struct list *list, uint64_t id)
 }
 
 /* Is there another mount on the same one, at a directory above it or at its own? */
-static bool is_covered(const struct list *list, const struct line *line)
+static bool is_covered(const struct sb_mounted_list *list, const struct line *line)
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct line *other = &list->lines[i];
@@ -162,7 +188,7 @@ static bool is_covered(const struct list *list, const struct line *line)
 }
 
 /* It, or one that it is on. */
-static bool is_hidden(const struct list *list, const struct line *line)
+static bool is_hidden(const struct sb_mounted_list *list, const struct line *line)
 {
     for (size_t depth = 0; line && depth < list->count; depth++) {
         if (is_covered(list, line))
@@ -172,7 +198,7 @@ static bool is_hidden(const struct list *list, const struct line *line)
     return false;
 }
 
-static const struct line *inner_of(const struct list *list, const struct line *line)
+static const struct line *inner_of(const struct sb_mounted_list *list, const struct line *line)
 {
     for (size_t i = 0; i < list->count; i++) {
         if (list->lines[i].parent == line->id && list->lines[i].id != line->id)
@@ -181,54 +207,45 @@ static const struct line *inner_of(const struct list *list, const struct line *l
     return NULL;
 }
 
-static enum sb_code take(struct sb_mounted *out, const struct list *list, const struct line *line,
-                         struct sb_error *err)
-{
-    const struct line *inner = inner_of(list, line);
-
-    out->id = line->id;
-    out->device = line->device;
-    out->user = user_of(line);
-    out->hidden = is_hidden(list, line);
-    out->path = strdup(line->path);
-    out->type = strdup(line->type);
-    out->inner = inner ? strdup(inner->path) : NULL;
-    if (out->path && out->type && (out->inner || !inner))
-        return SB_OK;
-    sb_mounted_release(out);
-    return sb_fail_memory(err);
-}
-
 /* device: NULL: any. */
-static enum sb_code find(struct sb_mounted *out, FILE *file, uint64_t id, const uint64_t *device,
-                         struct sb_error *err)
+static enum sb_code find(struct sb_mounted *out, struct sb_mounted_list *list, uint64_t id,
+                         const uint64_t *device, struct sb_error *err)
 {
-    struct list list = {0};
-    enum sb_code code = list_read(&list, file, err);
-    const struct line *line = code ? NULL : line_of(&list, id);
+    enum sb_code code = read_list(list, err);
+    const struct line *line = code ? NULL : line_of(list, id), *inner;
 
     *out = (struct sb_mounted){0};
-    if (!code && (!line || (device && line->device != *device)))
-        code = sb_fail(err, SB_NOENT, "mount %" PRIu64 ": is not in " LIST, id);
-    if (!code)
-        code = take(out, &list, line, err);
-    list_release(&list);
-    return code;
+    if (code)
+        return code;
+    if (!line || (device && line->device != *device))
+        return sb_fail(err, SB_NOENT, "mount %" PRIu64 ": is not in " LIST, id);
+    inner = inner_of(list, line);
+    *out = (struct sb_mounted){
+        .id = line->id,
+        .device = line->device,
+        .user = user_of(line),
+        .hidden = is_hidden(list, line),
+        .path = line->path,
+        .type = line->type,
+        .inner = inner ? inner->path : NULL,
+    };
+    return SB_OK;
 }
 
 /* The number of the mount that a descriptor is on. */
 static enum sb_code find_id(int fd, uint64_t *id, struct sb_error *err)
 {
     static const char key[] = "mnt_id:";
-    char path[64], *text, *at;
+    char path[64], *text = NULL, *at = NULL;
+    size_t capacity = 0;
     FILE *info;
 
     snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
     info = fopen(path, "re");
     if (!info)
         return sb_fail_errno(err, errno, "%s", path);
-    text = read_all(info);
-    at = text ? strstr(text, key) : NULL;
+    if (read_all(info, &text, &capacity))
+        at = strstr(text, key);
     if (at)
         *id = strtoull(at + strlen(key), NULL, 10);
     free(text);
@@ -264,34 +281,21 @@ static enum sb_code look_at(const char *path, uint64_t *id, char **real, struct 
     return code;
 }
 
-FILE *sb_mounted_list(void)
-{
-    return fopen(LIST, "re");
-}
-
-enum sb_code sb_mounted_at(struct sb_mounted *out, const char *path, char **real,
-                           struct sb_error *err)
+enum sb_code sb_mounted_at(struct sb_mounted *out, struct sb_mounted_list *list, const char *path,
+                           char **real, struct sb_error *err)
 {
     uint64_t id = 0;
     enum sb_code code;
-    FILE *list;
 
     *out = (struct sb_mounted){0};
     if (real)
         *real = NULL;
     code = look_at(path, &id, real, err);
-    if (code)
-        return code;
-    list = sb_mounted_list();
-    if (!list)
-        return sb_fail_errno(err, errno, LIST);
-    code = find(out, list, id, NULL, err);
-    fclose(list);
-    return code;
+    return code ? code : find(out, list, id, NULL, err);
 }
 
-enum sb_code sb_mounted_find(struct sb_mounted *out, FILE *list, uint64_t id, uint64_t device,
-                             struct sb_error *err)
+enum sb_code sb_mounted_find(struct sb_mounted *out, struct sb_mounted_list *list, uint64_t id,
+                             uint64_t device, struct sb_error *err)
 {
     return find(out, list, id, &device, err);
 }
