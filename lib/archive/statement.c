@@ -18,6 +18,14 @@ static const char *columns_of(const struct sb_archive *archive, bool dirs)
                : "path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns";
 }
 
+/* more: further columns. */
+static char *range_text(const char *columns, const char *more, const char *table, const char *index)
+{
+    return sqlite3_mprintf("SELECT %s%s FROM main.%s INDEXED BY \"%w\""
+                           " WHERE path >= ?1 AND path < ?2 ORDER BY path",
+                           columns, more, table, index);
+}
+
 /*
  * Indexes are named explicitly, so that neither a user's index nor stored statistics mislead the
  * planner.
@@ -43,20 +51,14 @@ static char *path_statement_text(const struct sb_archive *archive, enum sb_state
                                columns, table);
     case SB_FILE_RANGE:
     case SB_DIR_RANGE:
-        return sqlite3_mprintf("SELECT %s, rowid FROM main.%s INDEXED BY \"%w\""
-                               " WHERE path >= ?1 AND path < ?2 ORDER BY path",
-                               columns, table, index);
+        return range_text(columns, ", rowid", table, index);
     case SB_FILE_MODES:
     case SB_DIR_MODES:
-        return sqlite3_mprintf("SELECT path, rowid, %s FROM main.%s INDEXED BY \"%w\""
-                               " WHERE path >= ?1 AND path < ?2 ORDER BY path",
-                               archive->layout.schema == SB_SCHEMA_OLD ? "NULL" : "mode", table,
-                               index);
+        return range_text("path, rowid, ",
+                          archive->layout.schema == SB_SCHEMA_OLD ? "NULL" : "mode", table, index);
     case SB_FILE_NAMES:
     case SB_DIR_NAMES:
-        return sqlite3_mprintf("SELECT path, rowid FROM main.%s INDEXED BY \"%w\""
-                               " WHERE path >= ?1 AND path < ?2 ORDER BY path",
-                               table, index);
+        return range_text("path, rowid", "", table, index);
     case SB_FILE_ENDS:
     case SB_DIR_ENDS:
         return sqlite3_mprintf("SELECT coalesce((SELECT typeof(path) FROM main.%s INDEXED BY \"%w\""

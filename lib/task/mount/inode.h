@@ -13,6 +13,7 @@
 #include "archive/entry.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum sb_inode_kind {
@@ -42,6 +43,12 @@ struct sb_inode sb_inode_unpack(uint64_t number);
 /* The place of an entry in the listing of its directory: where its row is, and no more. Above 2,
  * and below 2^61. sb_inode_unpack knows it, too. */
 uint64_t sb_inode_place(const struct sb_inode *inode);
+
+/* Which of some slots a number is kept in, or looked for. */
+static inline size_t sb_inode_slot(uint64_t number, size_t slots)
+{
+    return (size_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 32) % slots;
+}
 
 /* Has it a row of its own? */
 bool sb_inode_has_row(const struct sb_inode *inode);

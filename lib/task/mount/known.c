@@ -1,6 +1,7 @@
 #include "task/mount/known.h"
 
 #include "core/time.h"
+#include "task/mount/inode.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -45,14 +46,9 @@ void sb_known_free(struct sb_known *known)
     free(known);
 }
 
-static size_t place_of(uint64_t number)
-{
-    return (size_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 54) % SLOTS;
-}
-
 void sb_known_add(struct sb_known *known, uint64_t number, const struct sb_entry *entry)
 {
-    size_t place = place_of(number);
+    size_t place = sb_inode_slot(number, SLOTS);
     struct slot *slot = &known->slots[place];
 
     if (entry->path_size >= PATH_MOST || entry->defect)
@@ -67,7 +63,7 @@ void sb_known_add(struct sb_known *known, uint64_t number, const struct sb_entry
 
 void sb_known_drop(struct sb_known *known, uint64_t number)
 {
-    size_t place = place_of(number);
+    size_t place = sb_inode_slot(number, SLOTS);
     struct slot *slot = &known->slots[place];
 
     pthread_mutex_lock(&known->locks[place % LOCKS]);
@@ -79,7 +75,7 @@ void sb_known_drop(struct sb_known *known, uint64_t number)
 bool sb_known_find(struct sb_known *known, uint64_t number, struct sb_entry *entry,
                    struct sb_buf *path)
 {
-    size_t place = place_of(number);
+    size_t place = sb_inode_slot(number, SLOTS);
     struct slot *slot = &known->slots[place];
     bool found = false;
 

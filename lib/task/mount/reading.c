@@ -98,7 +98,7 @@ void sb_reading_free(struct sb_reading *reading)
 /* The set of a file, locked. */
 static struct set *lock_set(struct sb_reading *reading, uint64_t number)
 {
-    struct set *set = &reading->sets[number * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+    struct set *set = &reading->sets[sb_inode_slot(number, SETS)];
 
     pthread_mutex_lock(&set->lock);
     return set;

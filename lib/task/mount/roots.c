@@ -251,7 +251,7 @@ enum sb_code sb_roots_lowest(struct sb_roots *roots, const struct sb_node *dir, 
 {
     const int64_t lifetime = roots->options->immutable ? SB_TREE_IMMUTABLE : LOOK_EVERY;
     const uint64_t number = sb_inode_pack(&dir->inode);
-    struct lowest *lowest = &roots->lowest[number * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+    struct lowest *lowest = &roots->lowest[sb_inode_slot(number, LOWEST)];
     enum sb_code code;
     bool known;
 

@@ -9,7 +9,6 @@
 #include "task/mount/known.h"
 #include "task/mount/mount.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

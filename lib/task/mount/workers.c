@@ -85,6 +85,15 @@ static void start_another(struct sb_workers *workers)
         workers->count++;
 }
 
+/* To wait for a request; with the lock held. */
+static void call_another(struct sb_workers *workers)
+{
+    if (workers->parked > 0)
+        pthread_cond_signal(&workers->next);
+    else
+        start_another(workers);
+}
+
 /* Waits until this thread is the one that waits for a request. False: there will be none. */
 static bool take_turn(struct sb_workers *workers)
 {
@@ -114,10 +123,8 @@ static void pass_turn(struct sb_workers *workers, bool needed)
 {
     pthread_mutex_lock(&workers->lock);
     workers->waiting = false;
-    if (needed && workers->parked > 0)
-        pthread_cond_signal(&workers->next);
-    else if (needed)
-        start_another(workers);
+    if (needed)
+        call_another(workers);
     pthread_mutex_unlock(&workers->lock);
 }
 
@@ -139,12 +146,8 @@ static int64_t since_last(struct sb_workers *workers)
 static void look_after_turn(struct sb_workers *workers)
 {
     pthread_mutex_lock(&workers->lock);
-    if (!workers->waiting && since_last(workers) > LATE_NS) {
-        if (workers->parked > 0)
-            pthread_cond_signal(&workers->next);
-        else
-            start_another(workers);
-    }
+    if (!workers->waiting && since_last(workers) > LATE_NS)
+        call_another(workers);
     if (workers->waiting && since_last(workers) > SLOW_LAST) {
         atomic_store(&workers->watched, false);
         /* A request that came between the two has seen that it is watched. */
