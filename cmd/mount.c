@@ -263,11 +263,9 @@ static enum sb_code heed_signals(const sigset_t *usual, struct sb_error *err)
 /* A signal cancels until it is mounted, but does not cut the mounting itself in two. */
 static enum sb_code attach(struct job *job, struct sb_mount *mount, struct sb_error *err)
 {
-    sigset_t signals;
     enum sb_code code;
 
-    sb_mount_signals(&signals);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    sb_mount_block_signals(NULL);
     code = sb_heed_interrupt(err);
     if (!code)
         code = sb_mount_attach(mount, job->absolute, err);

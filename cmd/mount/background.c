@@ -54,14 +54,6 @@ static int wait_for(int ready, pid_t child, const sigset_t *usual)
     return status_of(child);
 }
 
-static void block_signals(sigset_t *before)
-{
-    sigset_t signals;
-
-    sb_mount_signals(&signals);
-    pthread_sigmask(SIG_BLOCK, &signals, before);
-}
-
 enum sb_code background_begin(struct background *background, bool *parent, int *status,
                               struct sb_error *err)
 {
@@ -73,7 +65,7 @@ enum sb_code background_begin(struct background *background, bool *parent, int *
     background->ready = -1;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return sb_fail_errno(err, errno, "pipe");
-    block_signals(&usual);
+    sb_mount_block_signals(&usual);
     child = fork();
     if (child <= 0)
         pthread_sigmask(SIG_SETMASK, &usual, NULL);

@@ -73,9 +73,9 @@ enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options 
 enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir,
                              struct sb_error *err) SB_CHECKED;
 
-/* The signals that sb_mount_serve waits for: none that the process ignores. The caller blocks them
- * before sb_mount_start, and before it makes a child. */
-void sb_mount_signals(sigset_t *signals);
+/* Blocks the signals that sb_mount_serve waits for, none that the process ignores: before
+ * sb_mount_start, and before a child is made. before: the mask until then; NULL is allowed. */
+void sb_mount_block_signals(sigset_t *before);
 
 /* From here on requests are answered. */
 enum sb_code sb_mount_start(struct sb_mount *mount, struct sb_error *err) SB_CHECKED;

@@ -220,7 +220,7 @@ static void add_unless_ignored(sigset_t *signals, int number)
         sigaddset(signals, number);
 }
 
-void sb_mount_signals(sigset_t *signals)
+static void list_signals(sigset_t *signals)
 {
     sigemptyset(signals);
     add_unless_ignored(signals, SIGINT);
@@ -229,12 +229,20 @@ void sb_mount_signals(sigset_t *signals)
     sigaddset(signals, SIGCHLD);
 }
 
+void sb_mount_block_signals(sigset_t *before)
+{
+    sigset_t signals;
+
+    list_signals(&signals);
+    pthread_sigmask(SIG_BLOCK, &signals, before);
+}
+
 enum sb_code sb_mount_start(struct sb_mount *mount, struct sb_error *err)
 {
     sigset_t signals;
     enum sb_code code;
 
-    sb_mount_signals(&signals);
+    list_signals(&signals);
     mount->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (mount->signals < 0)
         return sb_fail_errno(err, errno, "signalfd");
