@@ -1,6 +1,8 @@
 # What the tests of mount load, besides helper.
 #
 #   need_fuse            skips the test where nothing can be mounted
+#   need_own_mounts      skips the test where there are no mount namespaces; "${own_mounts[@]}" COMMAND...
+#                        then runs it in one, from which no mount gets out
 #   mounted ARGS...      shardbox mount ARGS... m, in the background; m is made
 #   server               the process that serves m
 #   gone                 waits until no process serves m
@@ -13,6 +15,20 @@
 need_fuse() {
     { : <>/dev/fuse; } 2>/dev/null || skip '/dev/fuse cannot be opened'
     [[ $(id -u) -eq 0 ]] || command -v fusermount3 >/dev/null || skip 'neither root nor fusermount3'
+}
+
+# Called by the test itself: under `run` a skip would be status 0 and nothing more.
+need_own_mounts() {
+    if [[ $(id -u) -eq 0 ]]; then
+        # By itself unshare makes mounts private from / on, which in a chroot is no mount: nsenter
+        # goes to the root of the namespace.
+        # shellcheck disable=SC2016 # for the shell that is started
+        own_mounts=(unshare -m --propagation=unchanged sh -c
+            'nsenter --mount=/proc/self/ns/mnt mount --make-rprivate / && exec "$@"' sh)
+    else
+        own_mounts=(unshare -rm)
+    fi
+    "${own_mounts[@]}" mount -t tmpfs tmpfs m 2>/dev/null || skip 'no mount namespaces'
 }
 
 setup() {
