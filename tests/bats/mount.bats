@@ -8,6 +8,7 @@ same_as_tree() {
     timed diff -r --no-dereference "$1" "$2" || fail "$2 differs from $1"
 }
 
+# bats test_tags=threads
 @test "an archive is a directory of files, until it is unmounted" {
     make_archive
     run_ok mounted a.barecat
@@ -35,6 +36,7 @@ same_as_tree() {
     cmp mounted found
 }
 
+# bats test_tags=threads
 @test "every kind of container with a tree view is mounted" {
     make_tree tree
     sb pack a.barecat -C tree .
@@ -114,6 +116,7 @@ same_as_tree() {
     stderr_has 'Read-only file system'
 }
 
+# bats test_tags=threads
 @test "several containers have a directory each" {
     make_archive
     mkdir other
@@ -269,7 +272,7 @@ began = time.monotonic()
 start().wait(limit)
 usual = time.monotonic() - began
 clear()
-for number in range(150):
+for number in range(40):
     process = start()
     time.sleep(random.random() * usual * 1.2)
     send = random.choice((os.kill, os.killpg))
@@ -297,6 +300,7 @@ END
     run ! is_mounted m
 }
 
+# bats test_tags=threads
 @test "SIGTERM and SIGINT unmount, also while something is in use" {
     make_archive
     for signal in TERM INT; do
@@ -310,6 +314,7 @@ END
     done
 }
 
+# bats test_tags=threads
 @test "in the foreground it ends with status 0 when it is unmounted" {
     make_archive
     "$SHARDBOX" mount -f a.barecat m 3>&- &
@@ -560,6 +565,7 @@ END
     stderr_has 'no DIR given'
 }
 
+# bats test_tags=threads
 @test "--idle ends a mount that nobody uses" {
     make_archive
     mounted --idle=2s a.barecat
@@ -571,6 +577,7 @@ END
     run ! is_mounted m
 }
 
+# bats test_tags=threads
 @test "a file whose checksum is wrong ends in EIO, and one line in the log names it" {
     mkdir tree
     seq 100000 >tree/numbers
@@ -594,6 +601,7 @@ END
     grep -qE '^[-0-9]{10} [:0-9]{8} shardbox\[[0-9]+\] mount: numbers: checksum does not match: bytes are [0-9a-f]{8}, should be [0-9a-f]{8}$' log
 }
 
+# bats test_tags=threads
 @test "lines that the log has no room for are counted in it" {
     mkdir tree
     for ((i = 0; i < 1500; i++)); do echo "$i" >"tree/file-with-a-name-of-some-length-$i"; done
@@ -746,6 +754,7 @@ END
     stderr_has '--check and --no-check cannot be given together'
 }
 
+# bats test_tags=threads
 @test "a file that was mended is read again" {
     mkdir tree
     echo small >tree/small
@@ -846,6 +855,7 @@ END
     timed cmp m/large tree/large
 }
 
+# bats test_tags=threads
 @test "a large file is checked in whatever order its pieces are read" {
     mkdir tree
     head -c 8000000 /dev/urandom >tree/large
@@ -988,6 +998,7 @@ END
 shardbox umount: m: nothing is mounted there"
 }
 
+# bats test_tags=threads
 @test "new files appear within a second, and removed ones go" {
     make_archive
     mounted a.barecat
@@ -1002,6 +1013,7 @@ shardbox umount: m: nothing is mounted there"
     timed ls m | grep -qx new
 }
 
+# bats test_tags=threads
 @test "with --immutable writers are kept out, and it is the same tree" {
     make_archive
     mounted --immutable a.barecat
@@ -1014,6 +1026,7 @@ shardbox umount: m: nothing is mounted there"
     run_ok timed "$SHARDBOX" rm a.barecat a.txt
 }
 
+# bats test_tags=threads
 @test "an open file keeps its bytes while the archive is defragmented" {
     make_archive
     mounted a.barecat
@@ -1024,6 +1037,7 @@ shardbox umount: m: nothing is mounted there"
     exec {held}<&-
 }
 
+# bats test_tags=threads
 @test "readers are right while files are added, removed and moved" {
     mkdir tree
     for ((i = 0; i < 60; i++)); do seq "$i" "$((i + i * 100))" >"tree/f$i"; done
@@ -1137,6 +1151,7 @@ END
     done
 }
 
+# bats test_tags=threads
 @test "a request that waits for a writer's lock does not keep others waiting" {
     make_archive
     cp a.barecat b.barecat
@@ -1160,6 +1175,7 @@ assert found == [os.stat("m/a.barecat/a.txt").st_size]
 END
 }
 
+# bats test_tags=threads
 @test "what a killed writer of another program left is undone" {
     make_archive
     mounted a.barecat
@@ -1195,6 +1211,7 @@ END
     exec {held}<&-
 }
 
+# bats test_tags=threads
 @test "a tar that is written to, or replaced, ends in ESTALE for what is open, and is read anew" {
     mkdir tree
     seq 100000 >tree/a
@@ -1299,6 +1316,7 @@ END
     [ "$(grep -c 'f300: ' log)" -eq 1 ]
 }
 
+# bats test_tags=threads
 @test "--readahead gives right bytes to several readers while the archive is changed" {
     mkdir tree
     for ((i = 100; i < 300; i++)); do seq "$i" "$((i + i))" >"tree/f$i"; done
@@ -1389,6 +1407,7 @@ END
     output_is "{'file': 20000, 'link': 100, 'below': 100}"
 }
 
+# bats test_tags=threads
 @test "a large directory is listed once, from any place" {
     mkdir -p tree/many
     (cd tree/many && seq 5000 | xargs touch)
@@ -1423,6 +1442,7 @@ libc.closedir(handle)
 END
 }
 
+# bats test_tags=threads
 @test "processes that fork read at once, each its own part" {
     mkdir tree
     for ((i = 0; i < 40; i++)); do seq "$i" "$((i * 700))" >"tree/f$i"; done

@@ -23,6 +23,7 @@ equal() {
     run_ok sb verify --strict a.barecat
 }
 
+# bats test_tags=threads
 @test "a new archive, then nothing to do: no byte is read, and nothing is written" {
     need_strace
     run_ok sb sync t a.barecat
@@ -39,6 +40,7 @@ equal() {
     [[ $(stat -c '%n %i %Y %Z %s' a.barecat*) == "$before" ]]
 }
 
+# bats test_tags=threads
 @test "what differs: bytes, the row alone, what is new; -i and --json say how" {
     sb sync t a.barecat
     shard=$(stat -c %s a.barecat-shard-00000)
@@ -311,6 +313,7 @@ equal() {
     run_ok sb diff -C out a.barecat
 }
 
+# bats test_tags=threads
 @test "what a program has open keeps its bytes" {
     sb sync t a.barecat
     sb sync a.barecat out/
@@ -545,6 +548,7 @@ EOF
 }
 
 # SYNC_TREES: how many; more of them are tried by hand.
+# bats test_tags=threads
 @test "trees that change at random, both ways: rsync has nothing to say" {
     for ((seed = 1; seed <= ${SYNC_TREES:-25}; seed++)); do
         ((seed % 5 != 1)) || rm -rf random unpacked
