@@ -35,12 +35,15 @@ enum sb_code sb_tree_fail(struct sb_batch *batch, struct sb_item *item, struct s
     return fail_item(batch, item, err->code == SB_EXISTS ? "exists" : "write", err);
 }
 
+/* Where it goes, unless that is the place of an own file. */
 static enum sb_code find_place(const struct sb_tree_job *job, struct sb_walk *walk,
                                const struct sb_entry *entry, int *dir_fd, const char **component,
                                struct sb_error *err)
 {
-    return sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(job), dir_fd,
-                             component, err);
+    enum sb_code code = sb_walk_to_parent(walk, entry->path, entry->path_size,
+                                          sb_tree_default_mode(job), dir_fd, component, err);
+
+    return code ? code : sb_target_spare(job->options->own, *dir_fd, *component, NULL, err);
 }
 
 static enum sb_code decide_at(const struct sb_tree_job *job, int dir_fd, const char *component,
@@ -51,11 +54,13 @@ static enum sb_code decide_at(const struct sb_tree_job *job, int dir_fd, const c
     const struct sb_tree_sink_options *options = job->options;
     const struct sb_tree_update how = {.checksum = options->checksum,
                                        .size_only = options->size_only,
-                                       .dry_run = options->dry_run};
+                                       .dry_run = options->dry_run,
+                                       .own = options->own};
     struct sb_attributes attributes;
 
     if (existing != SB_EXISTING_UPDATE)
-        return sb_target_decide(dir_fd, component, entry, link_target, existing, decision, err);
+        return sb_target_decide(options->own, dir_fd, component, entry, link_target, existing,
+                                decision, err);
     sb_target_attributes(job->target, entry, options->preserve, &attributes);
     return sb_tree_update(&how, dir_fd, component, entry, link_target, &attributes, decision,
                           change, err);
