@@ -35,6 +35,9 @@ static void free_sink(struct sb_sink *base)
 
     sb_tree_part_release(&sink->part);
     sb_tree_part_release(&sink->late);
+    sb_tree_close_up(&sink->job, &sink->walk);
+    free(sink->opened.dirs);
+    pthread_mutex_destroy(&sink->opened.mutex);
     sb_walk_release(&sink->walk);
     sb_walk_release(&sink->from_walk);
     sb_tree_wave_release(&sink->wave);
@@ -462,6 +465,7 @@ static enum sb_code commit(struct sb_sink *base, struct sb_error *err)
     if (sink->options.dry_run)
         return SB_OK;
     code = sb_tree_make_wave(sink, err);
+    sb_tree_close_up(&sink->job, &sink->walk);
     if (!code)
         code = sb_tree_finish_directories(sink, err);
     if (!code && sink->options.sync)
@@ -515,7 +519,9 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
                                   .holds = properties_held(options),
                                   .any_names = true};
     sink->options = *options;
-    sink->job = (struct sb_tree_job){.options = &sink->options, .target = &sink->target};
+    sink->job = (struct sb_tree_job){
+        .options = &sink->options, .target = &sink->target, .opened = &sink->opened};
+    pthread_mutex_init(&sink->opened.mutex, NULL);
     begin_walk(sink, &sink->walk);
     begin_walk(sink, &sink->from_walk);
     begin_walk(sink, &sink->part.walk);

@@ -66,6 +66,8 @@ static enum sb_code make_directory(void *context, struct sb_walk *walk,
         code = sb_target_spare(sink->options.own, dir_fd, component, NULL, err);
     if (!code)
         code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found, err);
+    if (code && dir_fd >= 0 && sb_tree_open_up(&sink->job, dir_fd, entry, err))
+        code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found, err);
     *change = made ? SB_CHANGE_NEW : 0;
     if (!code && !made && sink->options.existing == SB_EXISTING_UPDATE)
         *change = sb_tree_attributes_differ(&found, entry, &attributes);

@@ -3,6 +3,7 @@
 
 #include "core/interrupt.h"
 #include "core/io.h"
+#include "core/name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,49 @@ static enum sb_code fail_item(struct sb_batch *batch, struct sb_item *item, cons
 enum sb_code sb_tree_fail(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
 {
     return fail_item(batch, item, err->code == SB_EXISTS ? "exists" : "write", err);
+}
+
+bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_entry *entry,
+                     const struct sb_error *err)
+{
+    struct sb_tree_opened *opened = job->opened;
+    struct sb_tree_opened_dir dir;
+    struct sb_error ignored;
+    bool done = false, changed;
+
+    if (err->code != SB_SYSTEM || err->sys_errno != EACCES || job->options->dry_run ||
+        job->options->existing != SB_EXISTING_UPDATE)
+        return false;
+    dir.name = strndup(entry->path, sb_parent_size(entry->path, entry->path_size));
+    pthread_mutex_lock(&opened->mutex);
+    if (dir.name && sb_grow(&opened->dirs, &opened->capacity, opened->count, sizeof(dir),
+                            &ignored) == SB_OK &&
+        sb_target_open_up(dir_fd, &dir.mode, &changed)) {
+        /* If it was not changed, another thread did that. */
+        done = true;
+        if (changed) {
+            opened->dirs[opened->count++] = dir;
+            dir.name = NULL;
+        }
+    }
+    pthread_mutex_unlock(&opened->mutex);
+    free(dir.name);
+    return done;
+}
+
+void sb_tree_close_up(const struct sb_tree_job *job, struct sb_walk *walk)
+{
+    struct sb_tree_opened *opened = job->opened;
+    struct sb_error ignored;
+    int fd;
+
+    while (opened->count > 0) {
+        struct sb_tree_opened_dir *dir = &opened->dirs[--opened->count];
+
+        if (!sb_walk_to(walk, dir->name, strlen(dir->name), SB_WALK_NO_MAKING, &fd, &ignored))
+            sb_target_close_up(fd, dir->mode);
+        free(dir->name);
+    }
 }
 
 /* Where it goes, unless that is the place of an own file. */
@@ -140,6 +184,9 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
 
             code = try_newcomer(making, dir_fd, component, attributes, replace, sb_walk_note(walk),
                                 newcomer, err);
+            if (code && sb_tree_open_up(job, dir_fd, entry, err))
+                code = try_newcomer(making, dir_fd, component, attributes, replace,
+                                    sb_walk_note(walk), newcomer, err);
             if (code != SB_EXISTS)
                 return code;
         }

@@ -344,6 +344,32 @@ enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
     return code;
 }
 
+/* By its descriptor, which is only a path, also where it cannot be searched. */
+static bool set_mode(int dir_fd, mode_t mode)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", dir_fd);
+    return chmod(path, mode) == 0;
+}
+
+bool sb_target_open_up(int dir_fd, mode_t *before, bool *opened)
+{
+    struct stat st;
+
+    *opened = false;
+    if (fstat(dir_fd, &st) || st.st_uid != geteuid())
+        return false;
+    *before = st.st_mode & ALL_MODE_BITS;
+    *opened = (st.st_mode & OWNER_MAY_FILL) != OWNER_MAY_FILL;
+    return !*opened || set_mode(dir_fd, *before | OWNER_MAY_FILL);
+}
+
+void sb_target_close_up(int dir_fd, mode_t mode)
+{
+    (void)set_mode(dir_fd, mode);
+}
+
 enum sb_code sb_target_make_directory(int dir_fd, const char *component,
                                       const struct sb_attributes *attributes, bool *made,
                                       struct stat *found, struct sb_error *err)

@@ -136,6 +136,15 @@ enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
 void sb_newcomer_drop(struct sb_newcomer *newcomer);
 
 /*
+ * Lets the owner, who is this process, change what is in a directory. *before: the mode that it
+ * had; *opened: it was another one. False: the directory is another's.
+ */
+bool sb_target_open_up(int dir_fd, mode_t *before, bool *opened);
+
+/* Sets a mode of a directory again; one that is gone has none. */
+void sb_target_close_up(int dir_fd, mode_t mode);
+
+/*
  * Makes a directory so that it can be filled; one that is there already is left as it is, and
  * *found is what it is. *made: it was not there. SB_EXISTS when something else is there.
  */
