@@ -7,7 +7,7 @@
  * parity file (archive/own/own_names.h). Parity files in another directory say themselves whose
  * they are. Any other archive in the tree is data, with all that belongs to it.
  *
- * Files are added on one thread; then any may ask.
+ * Files are added on one thread, before the first question; questions may come from any.
  */
 #ifndef SB_STORE_OWN_FILES_H
 #define SB_STORE_OWN_FILES_H

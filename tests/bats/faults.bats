@@ -113,6 +113,12 @@ without_bad() {
     output_has ' 0 bad'
 }
 
+@test "trees and archives that lie in each other and become each other: no own file is touched" {
+    need_shim
+    run_ok "$PROJECT/tests/faults/trees" -n 15 -s "$(date +%s)"
+    output_has ' 0 bad'
+}
+
 @test "readers beside a writer that appends and replaces: old bytes or new ones, never others" {
     make_archive
     mkdir more

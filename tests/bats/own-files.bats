@@ -64,7 +64,7 @@ members() {
 @test "another archive in the tree is data, with its parity, and so is what only has a similar name" {
     sb pack --protect data/other.a -C data/photos .
     sb pack data/all.a -C data/photos .
-    : >data/all.a-shard-00007 >data/all.a-shard-00007-parity >data/all.a.csv >data/all.a-parity.txt
+    touch data/all.a-shard-00007 data/all.a-shard-00007-parity data/all.a.csv data/all.a-parity.txt
     run_ok sb sync data data/all.a
     [[ $(members data/all.a | grep -E '^(other|all)' | tr '\n' ' ') == \
         'all.a-parity.txt all.a-shard-00007 all.a-shard-00007-parity all.a.csv other.a other.a-parity other.a-shard-00000 other.a-shard-00000-parity ' ]]
@@ -84,7 +84,7 @@ members() {
     tar cf data/sub/t.tar -C data photos
     zip -q data/z.zip data/photos/1
     keep data/*.a* data/sub/t.tar data/z.zip data/photos/* data/sub/3
-    cd data
+    cd data || return
     for source in all.a:photos all.a ../data/all.a:photos sub/t.tar z.zip; do
         run_fail 2 sb sync --delete "$source" ./
         stderr_has "${source%:*}: lies in ./, where --delete would remove its "
@@ -92,7 +92,7 @@ members() {
         run_fail 2 sb sync -n --delete "$source" ./
     done
     run_fail 2 sb sync --delete ../data/all.a ../data
-    cd ..
+    cd "$BATS_TEST_TMPDIR" || return
     whole
     mkdir deep
     mv data deep

@@ -59,8 +59,8 @@ static bool is_one_of(const char *rest, const char *const *ends)
 
 static bool is_end_of_index(const char *rest)
 {
-    static const char *const ends[] = {"",     "-journal",    "-wal",
-                                       "-shm", SB_PROTECT_SUFFIX, SB_REPAIR_END, NULL};
+    static const char *const ends[] = {
+        "", "-journal", "-wal", "-shm", SB_PROTECT_SUFFIX, SB_REPAIR_END, NULL};
 
     return is_one_of(rest, ends);
 }

@@ -210,8 +210,7 @@ static enum sb_code pass_block(void *context, const void *data, size_t size, str
 }
 
 enum sb_code sb_unmet_check_moved(const struct sb_unmet *unmet, uint32_t shard, int64_t offset,
-                                  int64_t size, uint32_t crc32c, bool *intact,
-                                  struct sb_error *err)
+                                  int64_t size, uint32_t crc32c, bool *intact, struct sb_error *err)
 {
     enum sb_code code =
         sb_shards_stream(unmet->shards, shard, offset, size, &crc32c, pass_block, NULL, err);

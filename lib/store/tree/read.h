@@ -19,7 +19,7 @@
 struct sb_tree_item;
 
 struct sb_tree_read {
-    bool dereference; /* follow links */
+    bool dereference;               /* follow links */
     const struct sb_own_files *own; /* left out, reported as SB_WARNING ("self"); NULL: none */
 };
 

@@ -49,8 +49,8 @@ bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_
         return false;
     dir.name = strndup(entry->path, sb_parent_size(entry->path, entry->path_size));
     pthread_mutex_lock(&opened->mutex);
-    if (dir.name && sb_grow(&opened->dirs, &opened->capacity, opened->count, sizeof(dir),
-                            &ignored) == SB_OK &&
+    if (dir.name &&
+        sb_grow(&opened->dirs, &opened->capacity, opened->count, sizeof(dir), &ignored) == SB_OK &&
         sb_target_open_up(dir_fd, &dir.mode, &changed)) {
         /* If it was not changed, another thread did that. */
         done = true;

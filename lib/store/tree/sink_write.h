@@ -31,7 +31,7 @@ struct sb_tree_opened {
     struct sb_tree_opened_dir {
         char *name;
         mode_t mode; /* that it had */
-    } *dirs;
+    } * dirs;
     size_t count, capacity;
 };
 

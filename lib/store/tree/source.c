@@ -41,13 +41,15 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
                          size_t capacity, struct sb_events *events, struct sb_error *err)
 {
-    return sb_tree_load(&((struct tree_source *)loader->source)->read, member, data, capacity, loader->sparse, events, err);
+    return sb_tree_load(&((struct tree_source *)loader->source)->read, member, data, capacity,
+                        loader->sparse, events, err);
 }
 
 static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
                            void *context, struct sb_events *events, struct sb_error *err)
 {
-    return sb_tree_stream(&((struct tree_source *)loader->source)->read, member, each, context, events, err);
+    return sb_tree_stream(&((struct tree_source *)loader->source)->read, member, each, context,
+                          events, err);
 }
 
 /* The tree below a directory, in the order of its walk; no link is followed. */

@@ -61,7 +61,7 @@ struct sb_tree_options {
     /* Not taken: not given. Pruned: not even looked into. NULL takes everything. */
     const struct sb_filter *filter;
 
-    /* Passed over, reported as SB_WARNING ("self"), as far as the names say it; NULL: none. */
+    /* Passed over by their names, reported as SB_WARNING ("self"); NULL: none. */
     const struct sb_own_files *own;
 
     /* Of what is no directory, before anything else is done with it or said of it: SB_OK to give

@@ -1,10 +1,10 @@
 #include "task/convert/convert.h"
 
 #include "archive/archive.h"
-#include "store/own_files.h"
 #include "store/archive/source.h"
 #include "store/bag/record_names.h"
 #include "store/beside/beside.h"
+#include "store/own_files.h"
 #include "store/part_sets.h"
 #include "store/table_source.h"
 #include "task/convert/arrays.h"

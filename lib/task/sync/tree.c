@@ -48,7 +48,7 @@ struct syncing {
     struct sb_archive *catalog; /* of the store: what the container has under a name */
     struct sb_source *members;
     struct sb_choice *choice;
-    struct sb_buf name; /* in the container */
+    struct sb_buf name;       /* in the container */
     struct sb_own_files *own; /* of the container, if they are in the tree */
 
     struct sqlite3 *db;
