@@ -451,6 +451,7 @@ shardbox convert: out.tar: done in part; problems, named above: 1'
 
 # The names are more than memory holds, so that there are temporary files.
 @test "convert --samples --dry-run makes no temporary file beside the output" {
+    release_build # 40 MB of paths
     deep=$(printf '%0200d/' {1..17})
     mkdir -p "$deep" out
     (cd "$deep" && printf '%s.txt\n' {00001..12000} | xargs touch)
