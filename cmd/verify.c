@@ -346,6 +346,8 @@ static enum sb_code verify(struct verify_run *run, struct sb_error *err)
     struct sb_store *store;
     enum sb_code code;
 
+    if (run->settings->repair.undo)
+        return verify_repair_undo(run, err);
     if (verify_repair_begin(run, err))
         return err->code;
     if (run->protect.remade > 0 && run->settings->repair.dry_run)

@@ -18,6 +18,8 @@ struct verify_repair_settings {
     const char *parity_dir;
     const char *from;
     const char *prefix;
+    bool trust;
+    bool undo;
     bool dry_run;
 };
 
@@ -28,6 +30,10 @@ struct verify_repair_settings {
                     "repair by parity files, or the index of a cache"),                            \
         OPTION_TEXT(0, "parity-dir", settings, field.parity_dir, "DIR",                            \
                     "with it: where these are, if not beside their files", OPERAND_FILE),          \
+        OPTION_FLAG(0, "trust-parity", settings, field.trust,                                      \
+                    "with it: what nothing else confirms is right as it was protected"),           \
+        OPTION_FLAG(0, "undo-repair", settings, field.undo,                                        \
+                    "put back what repairs have replaced"),                                        \
         OPTION_TEXT(0, "repair-from", settings, field.from, "COPY",                                \
                     "restore files from an archive, directory, tar or zip", OPERAND_FILE),         \
         OPTION_TEXT(0, "repair-prefix", settings, field.prefix, "DIR",                             \
@@ -42,6 +48,9 @@ enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *
  * file that is not an archive, by parity files.
  */
 enum sb_code verify_repair_begin(struct verify_run *run, struct sb_error *err) SB_CHECKED;
+
+/* --undo-repair, instead of a verification. */
+enum sb_code verify_repair_undo(const struct verify_run *run, struct sb_error *err) SB_CHECKED;
 
 /* Is damage of an archive to be repaired, in any way? */
 bool verify_repair_wanted(const struct verify_run *run);

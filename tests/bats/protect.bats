@@ -115,7 +115,8 @@ only() {
         cp -p good/f-parity .
         zero f-parity "$at" 4096
         run_fail 1 sb protect --check f
-        stderr_has 'f-parity: bytes '
+        stderr_has 'f-parity: '
+        stderr_has 'damaged; --repair makes it again'
         run_ok sb protect --repair f
         is_as_before
         cmp f-parity good/f-parity
@@ -186,32 +187,79 @@ only() {
     make_file f
     zero f-parity 4096 $(($(stat -c %s f-parity) - 12288))
     run_fail 1 sb protect --check f
-    stderr_has "f: bytes 0 to 2688894 cannot be checked: their table in the parity file is lost"
-    stderr_has "f-parity: bytes 4096 to "
+    stderr_is "shardbox protect: f: 2688895 of its bytes cannot be checked: their table in the parity file is lost; if it is right, --remove that and make it anew"
     cmp f good/f
 }
 
-@test "a file that is newer than its parity file is not checked, and never set back" {
+changed_or_damaged="shardbox protect: f: changed since its parity file was made, or is damaged: nothing but its time says which; if it is right, 'shardbox protect --update' makes that anew; if it is damaged, --repair --trust-parity makes it as it was"
+
+@test "other bytes in a file of another time are a change or damage, which only the user can tell" {
     make_file f
     flip_byte f 100000
     cp -p f changed
     for act in --check --repair; do
         run_fail 1 sb protect $act f
-        stderr_is "shardbox protect: f: changed since its parity file was made, which says nothing about it now; 'shardbox protect --update' makes it anew"
+        stderr_is "$changed_or_damaged"
         cmp f changed
         cmp f-parity good/f-parity
     done
-    # Longer, with the time of before; and older.
+    # Longer, with the time of before.
     echo more >>f
     keep_time
     run_fail 1 sb protect --repair f
-    cp good/f f
-    touch -d 1999-01-01 f
-    run_fail 1 sb protect --repair f
+    cp changed f
+    run_ok sb protect --repair --trust-parity -v f
+    stderr_has 'were repaired'
+    cmp f good/f
+    run_ok sb verify --undo-repair f
+    cmp f changed
     run_ok sb protect --update -v f
     stderr_is "shardbox protect: f-parity: written"
     run_ok sb protect --check f
     only changed f f-parity good
+}
+
+@test "a file that has the bytes which are protected is sound, whatever its time" {
+    make_file f
+    touch -d 1999-01-01 f
+    run_ok sb protect --check -v f
+    stderr_is "shardbox protect: f: is sound, and its parity file"
+    mkdir elsewhere
+    cp f f-parity elsewhere
+    run_ok sb protect --repair elsewhere/f
+}
+
+@test "a container that its own checks call damaged is damaged, whatever its time" {
+    mkdir tree
+    for i in 1 2 3 4; do
+        head -c 50000 /dev/urandom >"tree/$i"
+    done
+    tar -czf a.tgz tree
+    tar -cJf a.txz tree
+    gzip -c tree/1 >a.gz
+    run_ok sb convert tree a.zip
+    run_ok sb convert tree a.bagz
+    tar -cf a.tar tree
+    for f in a.tgz a.txz a.gz a.zip a.bagz a.tar; do
+        run_ok sb protect "$f"
+        cp -p "$f" good
+        head -c 600 /dev/zero | dd of="$f" bs=1M seek=$((f[0] == a ? 0 : 51000)) oflag=seek_bytes conv=notrunc status=none
+        ! cmp -s "$f" good
+        touch "$f"
+        # Damage is not protected, and the parity file of before stays.
+        cp "$f-parity" parity
+        run_fail 1 sb protect --update "$f"
+        stderr_is "shardbox protect: $f: is damaged, as 'shardbox verify' says, and is not protected so; repair it first, or take it from a copy"
+        cmp "$f-parity" parity
+        run_ok sb protect --repair "$f"
+        cmp "$f" good || fail "$f"
+        [[ -e $f-before-repair ]]
+        # Nor is that of a file which has no parity file yet.
+        head -c 600 /dev/zero | dd of="$f" bs=1M seek=51000 oflag=seek_bytes conv=notrunc status=none
+        rm "$f-parity"
+        run_fail 1 sb protect "$f"
+        [[ ! -e $f-parity ]]
+    done
 }
 
 @test "a write right after the parity file was made is seen as a change" {
@@ -232,7 +280,7 @@ only() {
     run_ok sb protect --repair f
     flip_byte f 100000
     run_fail 1 sb protect --repair f
-    stderr_has 'f: changed since its parity file was made'
+    stderr_is "$changed_or_damaged"
 }
 
 # torn_repair: f is damaged, and its repair is killed in the middle of the write to it.
@@ -257,13 +305,13 @@ torn_repair() {
 # Only the user knows whether somebody else wrote to it, too.
 @test "a repair that was killed between a write and the setting of the time goes on by the user's word" {
     torn_repair
-    for how in --check --update --repair; do
+    for how in --check --repair; do
         run_fail 1 sb protect $how f
-        stderr_is "shardbox protect: f: its repair was killed, or it changed after that; if nobody else wrote to it, give it its time with 'touch -d @981173106.123456789 FILE' and repair it again; else --remove its parity file"
+        stderr_is "$changed_or_damaged"
     done
-    touch -d @981173106.123456789 f
-    run_ok sb protect --repair f
-    is_as_before
+    run_ok sb protect --repair --trust-parity f
+    cmp f good/f
+    run_ok sb protect --check f
 }
 
 @test "a write right after a repair that was killed, or was interrupted, is a change, and stays" {
@@ -626,7 +674,7 @@ shardbox protect: a-shard-00002-parity: written'
     run_fail 2 sb protect --repair a
     cmp a-shard-00001 good/a-shard-00001
     run_ok sb protect --remove a
-    [[ $(echo a*) == 'a-shard-00000 a-shard-00001 a-shard-00002' ]]
+    [[ $(echo a*) == 'a-before-repair a-shard-00000 a-shard-00001 a-shard-00002' ]]
     run_fail 2 sb protect --check a a-shard-00009
     stderr_has 'a-shard-00009: No such file or directory'
 }

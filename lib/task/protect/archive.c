@@ -127,7 +127,7 @@ static bool has_parity(const char *shard, const char *parity_dir)
     struct sb_buf name = {0};
     struct sb_error ignored;
     bool has = sb_protect_find(shard, parity_dir, &name, &ignored) == SB_OK && name.size > 0 &&
-               sb_parity_open(&parity, name.data, SB_PARITY_READ, &ignored) == SB_OK &&
+               sb_parity_open(&parity, name.data, &ignored) == SB_OK &&
                sb_protect_has_note(&parity->super);
 
     sb_parity_free(parity);

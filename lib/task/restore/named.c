@@ -69,7 +69,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     item->state = SB_RESTORE_WRITTEN;
     if (restore->options->dry_run)
         return SB_OK;
-    return sb_restore_target_write(restore->target, item->shard, item->offset, &this->piece, err);
+    return sb_restore_target_put(restore->target, item->shard, item->offset, &this->piece, err);
 }
 
 static enum sb_code drain(void *context, void *slot, struct sb_error *err)
@@ -82,8 +82,6 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     sb_restore_passed(restore, item->size);
     if (item->state == SB_RESTORE_WANTED)
         return SB_OK;
-    if (item->state == SB_RESTORE_WRITTEN)
-        sb_restore_target_mark(restore->target, item->shard, SB_SHARD_DIRTY);
     return sb_restore_list_set(restore->list, item->id, item->state, err);
 }
 

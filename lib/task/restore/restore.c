@@ -70,12 +70,6 @@ static void unit_read(void *context, uint32_t shard, int64_t unit)
             (struct sb_restore_unit){.shard = shard, .number = unit};
 }
 
-struct sb_protect_index sb_restore_index(const struct sb_restore *restore)
-{
-    return (struct sb_protect_index){.path = restore->hold.file,
-                                     .commits = sb_archive_generation(restore->archive)};
-}
-
 void sb_restore_passed(struct sb_restore *restore, int64_t size)
 {
     sb_count_up(&restore->done_bytes, size);
@@ -101,7 +95,8 @@ static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
     if (!base)
         return sb_fail_memory(err);
     code =
-        sb_restore_target_new(&restore->target, base, sb_archive_database(restore->archive), err);
+        sb_restore_target_new(&restore->target, base, options->parity_dir,
+                              sb_archive_database(restore->archive), err);
     free(base);
     if (code == SB_OK)
         code = sb_restore_list_new(&restore->list, restore->hold.path, err);
@@ -114,7 +109,6 @@ static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
 static void release(struct sb_restore *restore)
 {
     free(restore->units);
-    sb_verify_state_close(&restore->state);
     sb_restore_copy_free(restore->copy);
     sb_restore_list_free(restore->list);
     sb_restore_target_free(restore->target);
@@ -159,10 +153,8 @@ static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *e
 
     if (code == SB_OK)
         code = sb_restore_plan(restore, err);
-    if (code == SB_OK && !dry_run) {
-        sb_restore_state_begin(restore);
+    if (code == SB_OK && !dry_run)
         code = sb_restore_holes(restore, err);
-    }
     /* Files written since the verification may be undamaged now. */
     if (code == SB_OK && sb_archive_generation(restore->archive) != restore->generation)
         code =
@@ -174,10 +166,7 @@ static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *e
     if (code || dry_run)
         return code;
     code = sb_restore_target_sync(restore->target, err);
-    if (code)
-        return code;
-    sb_restore_state_end(restore);
-    return sb_restore_check(restore, SB_RESTORE_WRITTEN, SB_RESTORE_RESTORED, SB_RESTORE_UNREADABLE,
+    return code ? code : sb_restore_check(restore, SB_RESTORE_WRITTEN, SB_RESTORE_RESTORED, SB_RESTORE_UNREADABLE,
                             err);
 }
 
@@ -271,6 +260,13 @@ static enum sb_code restore_found(struct sb_restore *restore,
     return code;
 }
 
+static void forget(struct sb_restore_again *again)
+{
+    for (size_t i = 0; i < again->count; i++)
+        free(again->files[i].path);
+    free(again->files);
+}
+
 static bool is_tended(const struct sb_verify_options *verify,
                       const struct sb_restore_options *options,
                       const struct sb_verify_result *verified)
@@ -292,8 +288,11 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
         .events = events,
         .result = result,
         .hold = SB_HOLD_NONE,
-        .state_file = verify->choice.state,
-        .state.fd = -1,
+        .again = {.parity_dir = options->parity_dir,
+                  .notify = options->notify,
+                  .threads = options->threads,
+                  .dry_run = options->dry_run,
+                  .result = options->protect},
     };
     const struct sb_verify_events noted = {
         .context = &restore, .found = found, .progress = progress, .unit_read = unit_read};
@@ -322,5 +321,8 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
     if (code == SB_OK && is_tended(verify, options, verified))
         code = sb_restore_tend(&restore, verified->progress.units > 0, err);
     release(&restore);
+    if (code == SB_OK)
+        code = sb_restore_remake_parity(&restore.again, err);
+    forget(&restore.again);
     return code;
 }

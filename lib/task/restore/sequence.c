@@ -38,13 +38,11 @@ static enum sb_code write_item(struct sequence *sequence, const struct sb_restor
     struct sb_restore *restore = sequence->restore;
     enum sb_code code = SB_OK;
 
-    if (!restore->options->dry_run) {
+    if (!restore->options->dry_run)
         code = sb_restore_target_ready(restore->target, item->shard, err);
-        sb_restore_target_mark(restore->target, item->shard, SB_SHARD_DIRTY);
-    }
     if (code == SB_OK && !restore->options->dry_run)
-        code = sb_restore_target_write(restore->target, item->shard, item->offset, &sequence->piece,
-                                       err);
+        code = sb_restore_target_put(restore->target, item->shard, item->offset, &sequence->piece,
+                                     err);
     if (code)
         return code;
     sb_restore_passed(restore, item->size);
