@@ -229,23 +229,28 @@ changed_or_damaged="shardbox protect: f: changed since its parity file was made,
     run_ok sb protect --repair elsewhere/f
 }
 
+# spoil FILE: where a tar has the header of its third member, and a bag its first frame.
+spoil() {
+    head -c 600 /dev/zero | tr '\0' X | dd of="$1" bs=1M seek="$([[ $1 == *.bagz ]] && echo 0 || echo 51700)" oflag=seek_bytes conv=notrunc status=none
+}
+
 @test "a container that its own checks call damaged is damaged, whatever its time" {
     mkdir tree
     for i in 1 2 3 4; do
         head -c 50000 /dev/urandom >"tree/$i"
     done
+    cat tree/[12] >two
     tar -czf a.tgz tree
     tar -cJf a.txz tree
-    gzip -c tree/1 >a.gz
+    gzip -c two >a.gz
     run_ok sb convert tree a.zip
     run_ok sb convert tree a.bagz
     tar -cf a.tar tree
     for f in a.tgz a.txz a.gz a.zip a.bagz a.tar; do
         run_ok sb protect "$f"
         cp -p "$f" good
-        head -c 600 /dev/zero | dd of="$f" bs=1M seek=$((f[0] == a ? 0 : 51000)) oflag=seek_bytes conv=notrunc status=none
-        ! cmp -s "$f" good
-        touch "$f"
+        spoil "$f"
+        ! cmp -s "$f" good || fail "$f"
         # Damage is not protected, and the parity file of before stays.
         cp "$f-parity" parity
         run_fail 1 sb protect --update "$f"
@@ -255,7 +260,7 @@ changed_or_damaged="shardbox protect: f: changed since its parity file was made,
         cmp "$f" good || fail "$f"
         [[ -e $f-before-repair ]]
         # Nor is that of a file which has no parity file yet.
-        head -c 600 /dev/zero | dd of="$f" bs=1M seek=51000 oflag=seek_bytes conv=notrunc status=none
+        spoil "$f"
         rm "$f-parity"
         run_fail 1 sb protect "$f"
         [[ ! -e $f-parity ]]

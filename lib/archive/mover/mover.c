@@ -1,6 +1,7 @@
 #include "archive/mover/private.h"
 
 #include "archive/database.h"
+#include "archive/own/remade.h"
 #include "archive/own/settle.h"
 #include "archive/own/shardcount.h"
 #include "archive/parent.h"
@@ -225,6 +226,8 @@ enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
     code = find_archive(mover, archive, err);
     if (code == SB_OK)
         code = options->dry_run ? open_to_look(mover, err) : open_to_write(mover, err);
+    if (code == SB_OK)
+        code = sb_remade_refuse(mover->db, mover->hold.path, err);
     if (code == SB_OK)
         code = sb_database_integer(mover->db, "PRAGMA data_version", 0, &mover->version, err);
     if (code == SB_OK)

@@ -510,6 +510,7 @@ static enum sb_code settle_change(struct sb_hold *hold, uint32_t counted, struct
 {
     enum sb_code code = undo(hold, counted, err);
 
+    hold->left = hold->note.text.grows;
     return code ? code : finish_committed(hold, counted, err);
 }
 

@@ -125,35 +125,43 @@ static enum sb_code count_shards(const char *index, const char *name, uint32_t *
     return code;
 }
 
-/* May the index be older than its shards? Not if these are as they were protected, and there are no
- * more of them. */
-static enum sb_code find_age(struct remake *remake, struct sb_error *err)
+/* May an index, in this file, be older than the shards of the archive? Not if these are as they
+ * were protected, and there are no more of them. */
+static enum sb_code find_age(const char *file, const char *index,
+                             const struct sb_protect_options *options, bool *older,
+                             struct sb_error *err)
 {
-    const struct sb_protected *work = &remake->work;
-    size_t base = sb_index_base_size(work->path);
-    char *name = strndup(work->path, base);
+    char *name = strndup(index, sb_index_base_size(index));
     bool same = true;
     uint32_t count = 0;
     enum sb_code code = name ? SB_OK : sb_fail_memory(err);
 
     if (!code)
-        code = count_shards(remake->made.path, name, &count, err);
+        code = count_shards(file, name, &count, err);
     for (uint32_t i = 0; !code && same && i <= count && i <= SB_SHARD_MAX; i++) {
         char *shard = sb_shard_name(name, i, err);
 
         code = shard ? SB_OK : err->code;
         if (!code && i < count)
-            code = is_as_protected(shard, work->options, &same, err);
+            code = is_as_protected(shard, options, &same, err);
         else if (!code)
             same = is_missing(shard);
         free(shard);
     }
     free(name);
-    remake->older = !same;
-    if (!code && remake->older)
-        code = sb_remade_record(remake->made.path,
-                                sb_protect_noted_time(&work->parity->super).tv_sec, err);
+    *older = !same;
     return code;
+}
+
+/* Of which time is what the parity file has? Then that is recorded in an older index. */
+static enum sb_code record_age(const char *file, const struct sb_protected *work, bool *older,
+                               struct sb_error *err)
+{
+    enum sb_code code = find_age(file, work->path, work->options, older, err);
+
+    if (code || !*older)
+        return code;
+    return sb_remade_record(file, sb_protect_noted_time(&work->parity->super).tv_sec, err);
 }
 
 /* It belongs to, and may be read by, whom its parity file does. */
@@ -221,7 +229,7 @@ static enum sb_code make_again(struct remake *remake, struct sb_error *err)
     if (!code)
         code = make_bytes(remake, err);
     if (!code && !dry_run && remake->index)
-        code = find_age(remake, err);
+        code = record_age(remake->made.path, work, &remake->older, err);
     if (!code && !dry_run)
         code = name_it(remake, err);
     if (!code && !dry_run && remake->index)
@@ -308,6 +316,42 @@ static bool has_parity(const char *path, const struct sb_protect_options *option
     return has;
 }
 
+/* A file whose first bytes are damaged does not say which state it had: it may have been a later one
+ * than that of its parity file. */
+static enum sb_code find_lost_state(const char *path, const struct sb_protect_options *options,
+                                    struct sb_protected *work, bool *lost, struct sb_error *err)
+{
+    enum sb_protect_commit commit;
+    enum sb_code code = sb_protected_begin(work, path, options, err);
+
+    if (!code)
+        code = sb_protected_open(work, false, err);
+    if (!code)
+        code = sb_protected_open_parity(work, err);
+    if (!code)
+        code = sb_protected_commit(work, &commit, err);
+    *lost = !code && commit == SB_COMMIT_LOST &&
+            !sb_protect_is_current(&work->parity->super, &work->file->st);
+    sb_file_free(work->file);
+    work->file = NULL;
+    return code;
+}
+
+static enum sb_code repair_index(const char *path, const struct sb_protect_options *options,
+                                 struct sb_error *err)
+{
+    struct sb_protected work;
+    bool lost = false, older;
+    enum sb_code code = find_lost_state(path, options, &work, &lost, err);
+
+    if (!code)
+        code = sb_protect(path, options, err);
+    if (!code && lost && !options->dry_run)
+        code = record_age(path, &work, &older, err);
+    sb_protected_end(&work);
+    return code;
+}
+
 /* Others are kept away only if there is something to do. */
 static enum sb_code repair(const char *path, const struct sb_protect_options *options,
                            struct sb_error *err)
@@ -321,7 +365,7 @@ static enum sb_code repair(const char *path, const struct sb_protect_options *op
     enum sb_code code = sb_protect(path, &look, err);
 
     if (!code && (found.repaired > 0 || found.lost > 0))
-        return sb_protect(path, options, err);
+        return repair_index(path, options, err);
     if (options->result) {
         options->result->files += found.files;
         options->result->changed += code == SB_CHANGED;
