@@ -303,7 +303,6 @@ void sb_mover_free(struct sb_mover *mover)
     sb_database_close(mover->db);
     sb_hold_drop(&mover->hold, !done);
     sb_buf_release(&mover->by_address);
-    free(mover->reported);
     free(mover->queue);
     free(mover->shards);
     free(mover);

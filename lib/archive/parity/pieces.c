@@ -1,9 +1,14 @@
 #include "archive/parity/pieces.h"
 
 #include "archive/parity/mend.h"
+#include "archive/parity/note.h"
+#include "core/crc32c.h"
 #include "core/spool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#define BLOCK ((size_t)256 << 10)
 
 struct sb_pieces {
     const struct sb_parity *parity;
@@ -159,4 +164,110 @@ enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, i
         size -= some;
     }
     return SB_OK;
+}
+
+/* Both files; none where there is no parity file that can be used. */
+struct both {
+    struct sb_file *file;
+    struct sb_parity *parity;
+};
+
+static void close_both(struct both *both)
+{
+    sb_parity_free(both->parity);
+    sb_file_free(both->file);
+}
+
+static enum sb_code open_both(struct both *both, const char *path, struct sb_error *err)
+{
+    struct sb_error found;
+    char *name = NULL;
+    enum sb_code code;
+
+    *both = (struct both){0};
+    if (asprintf(&name, "%s" SB_PROTECT_SUFFIX, path) < 0)
+        return sb_fail_memory(err);
+    code = sb_parity_open(&both->parity, name, &found);
+    free(name);
+    if (!code && sb_protect_has_note(&both->parity->super))
+        return sb_file_open(&both->file, path, "file", err);
+    sb_parity_free(both->parity);
+    both->parity = NULL;
+    return SB_OK;
+}
+
+static enum sb_code prove(const struct both *both, struct sb_error *err)
+{
+    const struct sb_parity_check_options all = {0};
+    unsigned char head[SB_PROTECT_HEAD] = {0};
+    struct sb_parity_bad *bad = NULL;
+    size_t got;
+    enum sb_code code = sb_file_read(both->file, head, sizeof(head), 0, &got, err);
+
+    if (code || sb_protect_commit(&both->parity->super, head) != SB_COMMIT_SAME)
+        return code;
+    code = sb_parity_check(&bad, both->parity, both->file, &all, err);
+    if (!code && bad->data > 0 && !bad->of_another)
+        code = sb_fail(err, SB_DAMAGED,
+                       "%s: is not as it was protected, though no commit came since: it is damaged, "
+                       "and would be protected so; repair it first, with 'shardbox verify --repair'",
+                       both->file->name);
+    sb_parity_bad_free(bad);
+    return code;
+}
+
+enum sb_code sb_pieces_prove(const char *index, struct sb_error *err)
+{
+    struct both both;
+    enum sb_code code = open_both(&both, index, err);
+
+    if (!code && both.parity)
+        code = prove(&both, err);
+    close_both(&both);
+    return code;
+}
+
+static enum sb_code read_to(struct sb_pieces *pieces, int64_t offset, int64_t size, uint32_t crc32c,
+                            struct sb_spool *out, bool *right, struct sb_error *err)
+{
+    unsigned char *block = malloc(BLOCK);
+    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    uint32_t crc = 0;
+
+    for (int64_t done = 0; !code && done < size;) {
+        size_t some = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
+
+        code = sb_pieces_read(pieces, block, some, offset + done, err);
+        if (!code)
+            code = sb_spool_add(out, block, some, err);
+        crc = code ? crc : sb_crc32c(crc, block, some);
+        done += (int64_t)some;
+    }
+    free(block);
+    *right = !code && crc == crc32c;
+    return code == SB_DAMAGED ? SB_OK : code;
+}
+
+enum sb_code sb_pieces_make(const char *shard, int64_t offset, int64_t size, uint32_t crc32c,
+                            struct sb_spool *out, bool *right, struct sb_error *err)
+{
+    const struct sb_parity_check_options wanted = {.from = offset, .to = offset + size};
+    struct sb_pieces *pieces = NULL;
+    struct both both;
+    enum sb_code code = open_both(&both, shard, err);
+
+    *right = false;
+    sb_spool_clear(out);
+    if (!code && both.parity) {
+        code = sb_pieces_new(&pieces, both.parity, both.file, shard, err);
+        if (!code)
+            code = sb_pieces_find(pieces, &wanted, NULL, err);
+        if (!code)
+            code = read_to(pieces, offset, size, crc32c, out, right, err);
+        if (code == SB_DAMAGED)
+            code = SB_OK;
+    }
+    sb_pieces_free(pieces);
+    close_both(&both);
+    return code;
 }

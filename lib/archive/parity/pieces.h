@@ -49,4 +49,18 @@ int64_t sb_pieces_lost(const struct sb_pieces *pieces, int64_t from, int64_t to)
 enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, int64_t offset,
                             struct sb_error *err) SB_CHECKED;
 
+/*
+ * Before an index is changed, and then protected: SB_DAMAGED if its parity file, beside it, is of
+ * the same commit and has other bytes. SB_OK also where it has none, or none that can be used.
+ */
+enum sb_code sb_pieces_prove(const char *index, struct sb_error *err) SB_CHECKED;
+
+/*
+ * The right bytes of a file in a shard, whose checksum is known: *right if the parity file beside
+ * the shard makes them; then the spool, which the caller has, holds them.
+ */
+struct sb_spool;
+enum sb_code sb_pieces_make(const char *shard, int64_t offset, int64_t size, uint32_t crc32c,
+                            struct sb_spool *out, bool *right, struct sb_error *err) SB_CHECKED;
+
 #endif
