@@ -91,4 +91,12 @@ sb_verify_and_restore(struct sb_archive *archive, const struct sb_verify_options
                       const struct sb_restore_options *options, struct sb_verify_result *verified,
                       struct sb_restore_result *result, struct sb_error *err) SB_CHECKED;
 
+/*
+ * Before files of an archive are moved about: repairs it by the parity files beside it, if there
+ * are any, since they cannot help what remains damaged then. SB_DAMAGED: some of that cannot be
+ * repaired.
+ */
+enum sb_code sb_restore_first(const char *path, const struct sb_notify *notify,
+                              struct sb_error *err) SB_CHECKED;
+
 #endif
