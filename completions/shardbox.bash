@@ -52,7 +52,7 @@ _shardbox_table() {
         first=directory others=directory
         ;;
     verify)
-        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair --parity-dir= --repair-from= --repair-prefix= -n --dry-run --wait -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair --parity-dir= --trust-parity --undo-repair --repair-from= --repair-prefix= -n --dry-run --wait -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     rm)
@@ -80,11 +80,11 @@ _shardbox_table() {
         first=file others=file
         ;;
     upgrade)
-        options='--checksums --keep-old --protect --wait -n --dry-run -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--accept --checksums --keep-old --protect --wait -n --dry-run -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     protect)
-        options='--redundancy= -u --update --check --repair --remove -n --dry-run --hard-links --parity-dir= -j --threads= --bwlimit= --wait -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--redundancy= -u --update --check --repair --remove -n --dry-run --hard-links --trust-parity --parity-dir= -j --threads= --bwlimit= --wait -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     help) first="words:$_shardbox_commands" ;;
