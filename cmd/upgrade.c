@@ -83,8 +83,8 @@ static void say_count(const struct settings *settings, const char *done, const c
 static bool did_nothing(const struct sb_upgrade_result *result)
 {
     return !result->rebuilt && !result->renamed && !result->triggers && !result->limit &&
-           !result->shard_count && !result->accepted && result->objects == 0 && result->statistics == 0 &&
-           result->parents == 0 && result->checksums == 0;
+           !result->shard_count && !result->accepted && result->objects == 0 &&
+           result->statistics == 0 && result->parents == 0 && result->checksums == 0;
 }
 
 static void describe(const struct settings *settings, const struct sb_upgrade_result *result)

@@ -41,6 +41,7 @@ static const struct option options[] = {
     OPTION_GROUP("Speed"),
     OPTION_THREADS(struct verify_settings, "read with N threads"),
     OPTION_BWLIMIT,
+    OPTIONS_VERIFY_REPAIR_MORE(struct verify_settings, repair),
     OPTION_MORE("Input"),
     OPTION_MAX_SIZE(struct verify_settings),
     OPTION_FROM,

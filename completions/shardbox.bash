@@ -52,7 +52,7 @@ _shardbox_table() {
         first=directory others=directory
         ;;
     verify)
-        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair --parity-dir= --trust-parity --undo-repair --repair-from= --repair-prefix= -n --dry-run --wait -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair --repair-from= --undo-repair -n --dry-run --wait -j --threads= --bwlimit= --parity-dir= --trust-parity --repair-prefix= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     rm)
@@ -297,12 +297,12 @@ _shardbox_value() {
     verify:--max-age) wanted='none' ;;
     verify:--report) wanted='file' ;;
     verify:--prom) wanted='file' ;;
-    verify:--parity-dir) wanted='file' ;;
     verify:--repair-from) wanted='file' ;;
-    verify:--repair-prefix) wanted='any' ;;
     verify:--wait=) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;
     verify:--bwlimit) wanted='any' ;;
+    verify:--parity-dir) wanted='file' ;;
+    verify:--repair-prefix) wanted='any' ;;
     verify:--max-size) wanted='any' ;;
     verify:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     verify:--iconv) wanted='any' ;;

@@ -1,9 +1,9 @@
 #include "verify/repair.h"
 
 #include "archive/archive.h"
+#include "core/io.h"
 #include "core/name.h"
 #include "core/number.h"
-#include "core/io.h"
 #include "task/protect/before.h"
 #include "task/protect/lost.h"
 #include "ui/message.h"

@@ -107,8 +107,8 @@ bool sb_archive_is_unlocked(const struct sb_archive *archive);
 /* The SQLite connection, for queries of the layers above (read-only). */
 struct sqlite3 *sb_archive_database(struct sb_archive *archive);
 
-/* Of which time it is, in seconds since 1970, if the index was lost and made again as it was before,
- * and may not know all files (own/remade.h); else 0. */
+/* The time of its state, in seconds since 1970, if the index was lost and made again as it was
+ * before, and may not know all files (own/remade.h); else 0. */
 int64_t sb_archive_remade(const struct sb_archive *archive);
 
 /*

@@ -232,8 +232,9 @@ struct place {
 static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
 {
     struct place *place = context;
-    enum sb_code code = data ? sb_pwrite_full(place->fd, data, size, place->at, place->name, err)
-                             : sb_pwrite_hole(place->fd, place->at, (int64_t)size, place->name, err);
+    enum sb_code code = data
+                            ? sb_pwrite_full(place->fd, data, size, place->at, place->name, err)
+                            : sb_pwrite_hole(place->fd, place->at, (int64_t)size, place->name, err);
 
     place->at += (int64_t)size;
     return code;

@@ -2,7 +2,8 @@
  * An index that was lost, and made again as it was when it was protected: its shards may have files
  * that it does not know.
  *
- * While config has the row shardbox_remade (value_int: of which time it is, in seconds since 1970),
+ * While config has the row shardbox_remade (value_int: the time of its state, in
+ * seconds since 1970),
  * nothing is removed or moved in the archive. Belongs to the thread of the connection.
  */
 #ifndef SB_ARCHIVE_OWN_REMADE_H

@@ -151,7 +151,7 @@ static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to
     return SB_OK;
 }
 
-/* Pieces of which a page knows, that has no whole copy. */
+/* The pieces of a page that has no whole copy. */
 static void miss_page(struct check *check, uint32_t page)
 {
     const struct sb_parity_section *section = &check->reader.section;
@@ -163,8 +163,8 @@ static void miss_page(struct check *check, uint32_t page)
     if (first >= section->pieces)
         return;
     to = (section->first + (end < section->pieces ? end : section->pieces)) * shape->piece;
-    check->bad->unknown += (to < shape->size ? to : shape->size) -
-                           (section->first + first) * shape->piece;
+    check->bad->unknown +=
+        (to < shape->size ? to : shape->size) - (section->first + first) * shape->piece;
 }
 
 static void check_pages(struct check *check)

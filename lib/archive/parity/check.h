@@ -12,11 +12,11 @@
 struct sb_parity_bad {
     const struct sb_parity *parity;
     int64_t sections;
-    uint64_t **bits;  /* of each section: pieces of data, then of parity; NULL: none is bad */
-    int64_t data;     /* how many pieces of the file are bad */
-    int64_t rest;     /* parts of the parity file: pieces, pages of tables, superblocks */
-    int64_t unknown;  /* bytes of the file whose table is lost, and cannot be checked */
-    bool of_another;  /* the tables are whole, and belong to another state: nothing can be said */
+    uint64_t **bits; /* of each section: pieces of data, then of parity; NULL: none is bad */
+    int64_t data;    /* how many pieces of the file are bad */
+    int64_t rest;    /* parts of the parity file: pieces, pages of tables, superblocks */
+    int64_t unknown; /* bytes of the file whose table is lost, and cannot be checked */
+    bool of_another; /* the tables are whole, and belong to another state: nothing can be said */
 };
 
 struct sb_parity_check_options {

@@ -64,15 +64,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SB_PARITY_BLOCK           4096 /* a superblock, a page, and what all is aligned to */
-#define SB_PARITY_PIECE_LEAST     512
-#define SB_PARITY_PIECE_MOST      16384
-#define SB_PARITY_WORDS_MOST      768                /* a row has at most 12 MiB */
-#define SB_PARITY_SECTION_MOST    (32 << 20)         /* bytes of parity */
-#define SB_PARITY_SIZE_MOST       (INT64_C(1) << 50) /* of a protected file */
-#define SB_PARITY_PAGE_SUMS       1014
-#define SB_PARITY_USER            256
-#define SB_PARITY_COPIES          3 /* of the superblock */
+#define SB_PARITY_BLOCK        4096 /* a superblock, a page, and what all is aligned to */
+#define SB_PARITY_PIECE_LEAST  512
+#define SB_PARITY_PIECE_MOST   16384
+#define SB_PARITY_WORDS_MOST   768                /* a row has at most 12 MiB */
+#define SB_PARITY_SECTION_MOST (32 << 20)         /* bytes of parity */
+#define SB_PARITY_SIZE_MOST    (INT64_C(1) << 50) /* of a protected file */
+#define SB_PARITY_PAGE_SUMS    1014
+#define SB_PARITY_USER         256
+#define SB_PARITY_COPIES       3 /* of the superblock */
 
 struct sb_parity_shape {
     int64_t size;          /* of the protected file */

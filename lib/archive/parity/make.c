@@ -98,8 +98,8 @@ static enum sb_code write_all(struct output *output, const struct sb_parity_opti
                               struct sb_error *err)
 {
     int64_t sections = sb_parity_sections(&output->super.shape);
-    enum sb_code code = sb_parity_encoder_new(&output->encoder, output->file, &output->super.shape,
-                                              options, err);
+    enum sb_code code =
+        sb_parity_encoder_new(&output->encoder, output->file, &output->super.shape, options, err);
 
     for (int64_t i = 0; !code && i < sections; i++) {
         struct sb_parity_section section;
@@ -162,8 +162,7 @@ enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_o
     code = begin_super(&output.super, before.st_size, options, err);
     if (code)
         return code;
-    output.fd =
-        open(options->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    output.fd = open(options->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (output.fd < 0 && errno == EEXIST)
         return sb_fail(err, SB_EXISTS, "%s: exists already", options->temporary);
     if (output.fd < 0)

@@ -24,8 +24,8 @@ enum sb_code sb_pieces_new(struct sb_pieces **out, const struct sb_parity *parit
     *out = calloc(1, sizeof(**out));
     if (!*out)
         return sb_fail_memory(err);
-    **out = (struct sb_pieces){
-        .parity = parity, .file = file, .bytes = {.fd = -1, .beside = beside}};
+    **out =
+        (struct sb_pieces){.parity = parity, .file = file, .bytes = {.fd = -1, .beside = beside}};
     return SB_OK;
 }
 
@@ -43,10 +43,8 @@ static enum sb_code add(struct sb_pieces *pieces, int64_t offset, size_t size, b
 {
     if (sb_grow(&pieces->bad, &pieces->capacity, pieces->count + 1, sizeof(*pieces->bad), err))
         return err->code;
-    pieces->bad[pieces->count++] = (struct sb_piece){.offset = offset,
-                                                     .size = (int64_t)size,
-                                                     .made = made,
-                                                     .at = sb_spool_size(&pieces->bytes)};
+    pieces->bad[pieces->count++] = (struct sb_piece){
+        .offset = offset, .size = (int64_t)size, .made = made, .at = sb_spool_size(&pieces->bytes)};
     return SB_OK;
 }
 
@@ -208,10 +206,11 @@ static enum sb_code prove(const struct both *both, struct sb_error *err)
         return code;
     code = sb_parity_check(&bad, both->parity, both->file, &all, err);
     if (!code && bad->data > 0 && !bad->of_another)
-        code = sb_fail(err, SB_DAMAGED,
-                       "%s: is not as it was protected, though no commit came since: it is damaged, "
-                       "and would be protected so; repair it first, with 'shardbox verify --repair'",
-                       both->file->name);
+        code =
+            sb_fail(err, SB_DAMAGED,
+                    "%s: is not as it was protected, though no commit came since: it is damaged, "
+                    "and would be protected so; repair it first, with 'shardbox verify --repair'",
+                    both->file->name);
     sb_parity_bad_free(bad);
     return code;
 }

@@ -1,6 +1,6 @@
 /*
  * The bytes of a file as they were when it was protected: what is bad of it is made by its parity
- * file. Who asks for them knows which are right.
+ * file. The caller knows which are right.
  *
  * The file may have changed since: what is made of pieces that changed is old, or nothing. Belongs
  * to one thread.

@@ -507,24 +507,23 @@ static bool has_hole(struct archive_loader *loader, const struct sb_entry *row)
 static bool has_parity(const struct archive_source *source, const struct sb_entry *row)
 {
     struct sb_buf shard = {0};
-    bool has = (row->has & SB_HAS_CRC) &&
-               !sb_shards_path(source->shards, row->shard, &shard) &&
+    bool has = (row->has & SB_HAS_CRC) && !sb_shards_path(source->shards, row->shard, &shard) &&
                !sb_buf_add_text(&shard, SB_PROTECT_SUFFIX) && access(shard.data, R_OK) == 0;
 
     sb_buf_release(&shard);
     return has;
 }
 
-/* The right bytes of a damaged file, by the parity file of its shard; SB_END: it does not make them.
+/* The right bytes of a damaged file, by the parity file of its shard; SB_END: it does not make
+ * them.
  */
 static enum sb_code mend(const struct archive_source *source, const struct sb_entry *row,
                          struct sb_spool *made, struct sb_events *events, struct sb_error *err)
 {
     struct sb_buf shard = {0};
     bool right = false;
-    enum sb_code code = row->has & SB_HAS_CRC
-                            ? sb_shards_path(source->shards, row->shard, &shard)
-                            : SB_END;
+    enum sb_code code =
+        row->has & SB_HAS_CRC ? sb_shards_path(source->shards, row->shard, &shard) : SB_END;
 
     if (code == SB_NOMEM)
         return sb_fail_memory(err);
@@ -605,8 +604,7 @@ static enum sb_code pass_over(void *context, const void *data, size_t size, stru
 /* What was passed on cannot be taken back: where there is parity the bytes are looked at before.
  * SB_END: they are right, or are not made. */
 static enum sb_code stream_mended(const struct archive_source *source, const struct sb_entry *row,
-                                  struct feed *feed, struct sb_events *events,
-                                  struct sb_error *err)
+                                  struct feed *feed, struct sb_events *events, struct sb_error *err)
 {
     struct sb_spool made = {.fd = -1, .beside = sb_archive_path(source->archive)};
     struct sb_entry looked_at = *row;
@@ -634,8 +632,8 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
 
     if (code != SB_END)
         return code;
-    code = sb_content_stream_sparse(source->content, &row, !source->options.no_check,
-                                                 pass_on, &feed, err);
+    code = sb_content_stream_sparse(source->content, &row, !source->options.no_check, pass_on,
+                                    &feed, err);
 
     if (!code || feed.failed)
         return code;

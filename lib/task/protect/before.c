@@ -124,8 +124,8 @@ static enum sb_code refuse_foreign(int fd, const char *name, struct sb_error *er
         return err->code;
     if (memcmp(there, magic, got) == 0)
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
-                   "%s: is not of bytes that a repair has replaced; move it away", name);
+    return sb_fail(err, SB_INVALID, "%s: is not of bytes that a repair has replaced; move it away",
+                   name);
 }
 
 /* After what is there; of a record that is not whole the bytes are still in their place. */
@@ -329,8 +329,7 @@ static enum sb_code undo_all(struct undo *undo, const char *name, struct sb_erro
 enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_run,
                             const struct sb_notify *notify, struct sb_error *err)
 {
-    struct undo undo = {
-        .path = path, .notify = notify, .dry_run = dry_run, .fd = -1, .target = -1};
+    struct undo undo = {.path = path, .notify = notify, .dry_run = dry_run, .fd = -1, .target = -1};
     struct sb_protect_holds holds = {0};
     struct sb_buf name = {0};
     enum sb_code code = sb_before_name(path, parity_dir, &name, err);

@@ -40,8 +40,8 @@ struct sb_before {
 
 #define SB_BEFORE_NONE ((struct sb_before){.fd = -1})
 
-/* Adds `size` bytes, which are replaced by as many. The first time it is opened, or made. SB_INVALID:
- * it cannot be made, or what is there is none of these. */
+/* Adds `size` bytes, which are replaced by as many. The first time it is opened, or made.
+ * SB_INVALID: it cannot be made, or what is there is none of these. */
 enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
                            const void *bytes, const void *by, size_t size,
                            struct sb_error *err) SB_CHECKED;

@@ -153,7 +153,7 @@ static enum sb_code find_age(const char *file, const char *index,
     return code;
 }
 
-/* Of which time is what the parity file has? Then that is recorded in an older index. */
+/* The time of the parity file is recorded in an older index. */
 static enum sb_code record_age(const char *file, const struct sb_protected *work, bool *older,
                                struct sb_error *err)
 {
@@ -316,8 +316,8 @@ static bool has_parity(const char *path, const struct sb_protect_options *option
     return has;
 }
 
-/* A file whose first bytes are damaged does not say which state it had: it may have been a later one
- * than that of its parity file. */
+/* A file whose first bytes are damaged does not say which state it had: it may have been a later
+ * one than that of its parity file. */
 static enum sb_code find_lost_state(const char *path, const struct sb_protect_options *options,
                                     struct sb_protected *work, bool *lost, struct sb_error *err)
 {

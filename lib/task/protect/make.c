@@ -217,8 +217,7 @@ static enum sb_code refuse_damage(const struct sb_protected *work, struct sb_err
 }
 
 /* Its commits say of an SQLite file which state it has, and of any other size and time. */
-static enum sb_code is_current(const struct sb_protected *work, bool *current,
-                               struct sb_error *err)
+static enum sb_code is_current(const struct sb_protected *work, bool *current, struct sb_error *err)
 {
     const struct sb_parity_super *super = &work->parity->super;
     enum sb_protect_commit commit;

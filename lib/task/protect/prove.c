@@ -141,8 +141,8 @@ static void judge_file(struct sb_prove *prove)
     if (prove->crc == entry->crc32c)
         return;
     prove->damaged++;
-    sb_report(prove->work->options->notify, SB_PROBLEM, "damaged", entry->path,
-              "is damaged, in %s", prove->work->path);
+    sb_report(prove->work->options->notify, SB_PROBLEM, "damaged", entry->path, "is damaged, in %s",
+              prove->work->path);
 }
 
 /* A file that begins before the one before it ends is read by itself. */
@@ -183,8 +183,8 @@ enum sb_code sb_prove_read(void *context, int64_t offset, const void *bytes, siz
             continue;
         }
         to = to < end ? to : end;
-        prove->crc = sb_crc32c(prove->crc, (const char *)bytes + (from - offset),
-                               (size_t)(to - from));
+        prove->crc =
+            sb_crc32c(prove->crc, (const char *)bytes + (from - offset), (size_t)(to - from));
         prove->done += to - from;
         at = to;
         if (to < entry->offset + entry->size)
@@ -217,8 +217,8 @@ enum sb_code sb_prove_end(void *context, struct sb_error *err)
 /* What a check says of the bytes, and not of names. */
 static void hear_defect(void *context, const struct sb_defect *defect)
 {
-    static const char *const kinds[] = {"damaged",  "truncated", "unreadable", "checksum",
-                                        "limits",   "frame",     "shard",      "bounds"};
+    static const char *const kinds[] = {"damaged", "truncated", "unreadable", "checksum",
+                                        "limits",  "frame",     "shard",      "bounds"};
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         *(bool *)context |= strcmp(defect->kind, kinds[i]) == 0;

@@ -24,9 +24,9 @@ struct repair {
     struct sb_protected *work;
     struct sb_parity_bad *bad;
     enum sb_protect_commit commit;
-    bool last;           /* of two passes: the first finds out what can be made */
-    bool can, cannot;    /* be made */
-    bool keep_size;      /* what is missing at the end of the file cannot all be made */
+    bool last;                 /* of two passes: the first finds out what can be made */
+    bool can, cannot;          /* be made */
+    bool keep_size;            /* what is missing at the end of the file cannot all be made */
     struct sb_rewrite rewrite; /* in the last, if it writes */
     bool writes;
     struct run runs[OUTCOMES];
@@ -168,7 +168,7 @@ static enum sb_code fail_changed(const struct repair *repair, struct sb_error *e
     if (sb_protect_base_of_shard(work->path) > 0)
         return sb_fail(err, SB_CHANGED,
                        "%s: changed since its parity file was made, or is damaged; 'shardbox "
-                       "verify --repair' of its archive tells by the checksums of the index",
+                       "verify --repair' of its archive knows by the checksums of the index",
                        work->path);
     if (repair->commit == SB_COMMIT_OTHER)
         return sb_fail(err, SB_CHANGED,
@@ -230,10 +230,11 @@ static enum sb_code refuse_another(const struct repair *repair, struct sb_error 
         return err->code;
     if (repair->bad->data <= SPARED_PIECES && shards.other == 0)
         return SB_OK;
-    return sb_fail(err, SB_CHANGED,
-                   "%s: is another file than its parity file is of; if it is the right one, --remove "
-                   "that and make it anew; if it is damaged, --trust-parity makes it as it was",
-                   work->path);
+    return sb_fail(
+        err, SB_CHANGED,
+        "%s: is another file than its parity file is of; if it is the right one, --remove "
+        "that and make it anew; if it is damaged, --trust-parity makes it as it was",
+        work->path);
 }
 
 /* Is what differs to be repaired? SB_CHANGED: no. */

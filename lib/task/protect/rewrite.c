@@ -93,8 +93,7 @@ static enum sb_code refuse_changes(const struct sb_rewrite *rewrite, struct sb_e
         if (fstat(part->file->fd, &now))
             return sb_fail_errno(err, errno, "%s", part->file->name);
         if (!sb_is_unchanged(&now, &part->st))
-            return sb_fail(err, SB_CHANGED,
-                           "%s: changed while it was repaired, which ended there",
+            return sb_fail(err, SB_CHANGED, "%s: changed while it was repaired, which ended there",
                            part->file->name);
     }
     return SB_OK;
@@ -143,8 +142,8 @@ static enum sb_code write_batch(struct sb_rewrite *rewrite, struct sb_error *err
     for (size_t i = 0; !code && i < rewrite->count; i++) {
         const struct sb_rewrite_part *part = &rewrite->parts[i];
 
-        code = sb_pwrite_full(part->file->fd, rewrite->bytes + part->at, part->size,
-                              part->offset, part->file->name, err);
+        code = sb_pwrite_full(part->file->fd, rewrite->bytes + part->at, part->size, part->offset,
+                              part->file->name, err);
         if (!code && is_last_of_file(rewrite, i))
             code = sync_file(part, err);
     }

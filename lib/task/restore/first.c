@@ -50,8 +50,7 @@ enum sb_code sb_restore_first(const char *path, const struct sb_notify *notify,
 {
     bool any = false;
     char *index = sb_index_file(path, err);
-    enum sb_code code =
-        index ? sb_protect_walk(index, NULL, look, &any, err) : err->code;
+    enum sb_code code = index ? sb_protect_walk(index, NULL, look, &any, err) : err->code;
 
     free(index);
     /* Who opens it says what is wrong. */

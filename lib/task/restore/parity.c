@@ -149,8 +149,8 @@ static enum sb_code mend_shard(struct shard *shard, int64_t after, struct sb_err
     enum sb_code code;
 
     while (!(code = find_batch(shard, after, &last, &from, &to, err))) {
-        code = sb_pieces_find(
-            shard->pieces, &(struct sb_parity_check_options){.from = from, .to = to}, NULL, err);
+        code = sb_pieces_find(shard->pieces,
+                              &(struct sb_parity_check_options){.from = from, .to = to}, NULL, err);
         if (!code)
             code = mend_batch(shard, after, last, err);
         if (code)

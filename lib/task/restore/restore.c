@@ -94,9 +94,8 @@ static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
     base = strndup(index, sb_index_base_size(index));
     if (!base)
         return sb_fail_memory(err);
-    code =
-        sb_restore_target_new(&restore->target, base, options->parity_dir,
-                              sb_archive_database(restore->archive), err);
+    code = sb_restore_target_new(&restore->target, base, options->parity_dir,
+                                 sb_archive_database(restore->archive), err);
     free(base);
     if (code == SB_OK)
         code = sb_restore_list_new(&restore->list, restore->hold.path, err);
@@ -166,8 +165,9 @@ static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *e
     if (code || dry_run)
         return code;
     code = sb_restore_target_sync(restore->target, err);
-    return code ? code : sb_restore_check(restore, SB_RESTORE_WRITTEN, SB_RESTORE_RESTORED, SB_RESTORE_UNREADABLE,
-                            err);
+    return code ? code
+                : sb_restore_check(restore, SB_RESTORE_WRITTEN, SB_RESTORE_RESTORED,
+                                   SB_RESTORE_UNREADABLE, err);
 }
 
 static void count_restored(struct sb_restore *restore, const struct sb_restore_item *item)

@@ -215,8 +215,8 @@ static enum sb_code is_confirmed(struct tended *tended, const struct sb_piece *p
     unsigned char there[SB_PARITY_PIECE_MOST];
     int64_t to = piece->offset + piece->size, begin, end;
     size_t got;
-    enum sb_code code = sb_file_read(tended->file, there, (size_t)piece->size, piece->offset, &got,
-                                     err);
+    enum sb_code code =
+        sb_file_read(tended->file, there, (size_t)piece->size, piece->offset, &got, err);
 
     *is = true;
     for (int64_t at = piece->offset; !code && at < to; at = end) {
@@ -242,9 +242,9 @@ static enum sb_code write_free(struct tended *tended, const struct sb_piece *pie
     for (int64_t at = piece->offset; !code && at < to; at = end) {
         code = next(&tended->guard, at, to, &begin, &end, err);
         if (!code && begin < end)
-            code = sb_restore_target_write(restore->target, tended->guard.shard, begin,
-                                           made + (begin - piece->offset), (size_t)(end - begin),
-                                           err);
+            code =
+                sb_restore_target_write(restore->target, tended->guard.shard, begin,
+                                        made + (begin - piece->offset), (size_t)(end - begin), err);
     }
     return code;
 }
@@ -284,8 +284,8 @@ static enum sb_code tend_piece(struct tended *tended, const struct sb_piece *pie
         return write_free(tended, piece, made, err);
     if (piece->made && !confirmed)
         return SB_OK;
-    code = has_unchecked(&tended->guard, piece->offset, piece->offset + piece->size, &unchecked,
-                         err);
+    code =
+        has_unchecked(&tended->guard, piece->offset, piece->offset + piece->size, &unchecked, err);
     if (!code && unchecked && (tended->current || piece->made)) {
         tended->lost += !piece->made;
         say_unchecked(tended, piece);
@@ -319,8 +319,8 @@ static enum sb_code make_again(struct sb_restore *restore, const char *path, boo
     struct sb_restore_again *again = &restore->again;
     char *copy = strdup(path);
 
-    if (!copy || sb_grow(&again->files, &again->capacity, again->count + 1, sizeof(*again->files),
-                         err)) {
+    if (!copy ||
+        sb_grow(&again->files, &again->capacity, again->count + 1, sizeof(*again->files), err)) {
         free(copy);
         return sb_fail_memory(err);
     }
@@ -482,4 +482,3 @@ enum sb_code sb_restore_remake_parity(struct sb_restore_again *again, struct sb_
     }
     return SB_OK;
 }
-

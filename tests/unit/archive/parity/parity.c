@@ -94,7 +94,8 @@ static bool word_is_as_described(const struct sb_parity_super *super,
                                  const struct sb_parity_section *section, uint32_t word)
 {
     const struct sb_parity_shape *shape = &super->shape;
-    int64_t begin = sb_parity_offset(&super->shape, section->number) + section->pages * INT64_C(4096);
+    int64_t begin =
+        sb_parity_offset(&super->shape, section->number) + section->pages * INT64_C(4096);
     unsigned char *made = calloc(shape->parity, shape->piece), *outputs[255];
     unsigned char *piece = malloc(shape->piece);
     struct sb_rs *rs = NULL;
@@ -132,7 +133,8 @@ static void parity_is_where_the_description_says(void)
             if (!make_world(sizes[s], codes[c].k, codes[c].m, codes[c].words))
                 return;
             super = super_now();
-            CHECK(parity.size == (size_t)sb_parity_super_offset(&super.shape, 2) + 4096 && parity.size % 4096 == 0);
+            CHECK(parity.size == (size_t)sb_parity_super_offset(&super.shape, 2) + 4096 &&
+                  parity.size % 4096 == 0);
             CHECK(super.shape.size == (int64_t)data.size);
             for (int64_t i = 0; i < sb_parity_sections(&super.shape); i++) {
                 struct sb_parity_section section;
@@ -306,7 +308,8 @@ static void one_superblock_is_enough(void)
         reset_world();
         for (unsigned number = 0; number < 3; number++) {
             if (bits >> number & 1)
-                spoil(&parity_now, (size_t)sb_parity_super_offset(&super.shape, number) + draw(4096), 1);
+                spoil(&parity_now,
+                      (size_t)sb_parity_super_offset(&super.shape, number) + draw(4096), 1);
         }
         spoil(&data_now, 1000, 1000);
         if (bits == 7) {
