@@ -19,8 +19,9 @@ struct sb_protect_holds {
 struct sb_protected {
     const char *path;
     const struct sb_protect_options *options;
-    struct sb_buf name; /* of the parity file */
-    char *origin;       /* the absolute path, if the parity file is elsewhere; else NULL */
+    struct sb_protect_guard *guard; /* NULL: none */
+    struct sb_buf name;             /* of the parity file */
+    char *origin; /* the absolute path, if the parity file is elsewhere; else NULL */
     struct sb_file *file;
     struct sb_parity *parity;
     struct sb_out_lock lock;

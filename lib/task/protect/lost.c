@@ -321,7 +321,7 @@ static bool has_parity(const char *path, const struct sb_protect_options *option
 static enum sb_code find_lost_state(const char *path, const struct sb_protect_options *options,
                                     struct sb_protected *work, bool *lost, struct sb_error *err)
 {
-    enum sb_protect_commit commit;
+    enum sb_protect_commit commit = SB_COMMIT_NONE;
     enum sb_code code = sb_protected_begin(work, path, options, err);
 
     if (!code)
@@ -364,7 +364,7 @@ static enum sb_code repair(const char *path, const struct sb_protect_options *op
                                             .result = &found};
     enum sb_code code = sb_protect(path, &look, err);
 
-    if (!code && (found.repaired > 0 || found.lost > 0))
+    if (!code && (found.pieces > 0 || found.lost > 0))
         return repair_index(path, options, err);
     if (options->result) {
         options->result->files += found.files;
@@ -438,22 +438,6 @@ static void bring_back_shard(void *context, const char *path)
         shards->code = leave(path, shards->options, shards->err);
 }
 
-/* Only if all that is missing can be made; else verify finds what files lack. */
-static void grow_shard(void *context, const char *path)
-{
-    struct shards *shards = context;
-    struct sb_protect_status status;
-
-    if (shards->code || strcmp(path, shards->index) == 0 || is_missing(path))
-        return;
-    shards->code = sb_protect_look(path, shards->options->parity_dir, &status, shards->err);
-    if (shards->code || status.state != SB_PROTECT_CUT)
-        return;
-    shards->code = repair(path, shards->options, shards->err);
-    if (shards->code)
-        shards->code = leave(path, shards->options, shards->err);
-}
-
 static enum sb_code walk(struct shards *shards, void (*each)(void *context, const char *path),
                          struct sb_error *err)
 {
@@ -486,9 +470,7 @@ static enum sb_code bring_back(const char *path, const struct sb_protect_options
         code = walk(&shards, look, err);
     if (!code && shards.any && bring_back_shards(&shards, err))
         code = leave(path, options, err);
-    if (!code)
-        code = walk(&shards, grow_shard, err);
-    return code ? code : shards.code;
+    return code;
 }
 
 /* The file that is there, or was: of old archives the index has another name. */

@@ -325,7 +325,7 @@ static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
         return sb_protect_fail_missing(work, errno, err);
     }
     code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data, err);
-    if (code || options->act == SB_PROTECT_REMOVE)
+    if (code || options->act == SB_PROTECT_REMOVE || work->guard)
         return code;
     if (options->act == SB_PROTECT_REPAIR)
         return sb_protect_hold(&work->holds, work->path, err);
@@ -336,6 +336,12 @@ static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
 enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
                         struct sb_error *err)
 {
+    return sb_protect_guarded(path, options, NULL, err);
+}
+
+enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
+                                struct sb_protect_guard *guard, struct sb_error *err)
+{
     struct sb_protected work;
     enum sb_code code;
 
@@ -344,6 +350,7 @@ enum sb_code sb_protect(const char *path, const struct sb_protect_options *optio
                                       "%s: is a parity file; give the file that it protects", path)
                             : SB_OK;
     code = sb_protected_begin(&work, path, options, err);
+    work.guard = guard;
     if (!code)
         code = lock(&work, err);
     if (!code)

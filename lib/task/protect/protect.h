@@ -48,6 +48,7 @@ struct sb_protect_result {
     int64_t without;  /* that have none, or none that can be used */
     int64_t repaired; /* pieces; in a dry run and a check: could be */
     int64_t lost;     /* pieces beyond repair */
+    int64_t pieces;   /* of all kinds that are not as they were */
     int64_t remade;   /* indexes, or files by themselves, that were gone and are made again */
 };
 
@@ -106,6 +107,25 @@ int64_t sb_protect_work(const char *path, const struct sb_protect_options *optio
  */
 enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
                         struct sb_error *err) SB_CHECKED;
+
+/* What knows better than a parity file which bytes of a file are right, as an index. */
+struct sb_protect_guard {
+    /* As of archive/parity/check.h: is this looked at? */
+    enum sb_code (*chooses)(void *context, int64_t from, int64_t to, bool *chosen,
+                            struct sb_error *err);
+    bool (*chooses_section)(void *context, int64_t from, int64_t to);
+    /* May a piece be written, of which `got` bytes are there? */
+    enum sb_code (*allows)(void *context, int64_t from, const unsigned char *made,
+                           const unsigned char *there, size_t got, size_t size, bool *allowed,
+                           struct sb_error *err);
+    void *context;
+    bool again; /* set: the parity file is damaged, and to be made again */
+};
+
+/* As sb_protect, for a check or a repair, but of the parity file: the caller keeps writers of the
+ * file away, and makes that again. */
+enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
+                                struct sb_protect_guard *guard, struct sb_error *err) SB_CHECKED;
 
 /* The parity file of a file, in whatever state that is. Errors as above. */
 struct sb_parity;

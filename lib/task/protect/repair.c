@@ -26,6 +26,8 @@ struct repair {
     enum sb_protect_commit commit;
     bool last;                 /* of two passes: the first finds out what can be made */
     bool can, cannot;          /* be made */
+    bool contradicted;         /* by bytes that are known to be right */
+    bool changed;              /* since it was protected; what is looked at need not have */
     bool keep_size;            /* what is missing at the end of the file cannot all be made */
     struct sb_rewrite rewrite; /* in the last, if it writes */
     bool writes;
@@ -87,15 +89,30 @@ static enum sb_code take_lost(void *context, int64_t offset, size_t size, struct
     return SB_OK;
 }
 
+static enum sb_code is_allowed(const struct repair *repair, int64_t offset, const void *made,
+                               size_t size, bool *allowed, struct sb_error *err)
+{
+    const struct sb_protect_guard *guard = repair->work->guard;
+    unsigned char there[SB_PARITY_PIECE_MOST];
+    size_t got;
+    enum sb_code code = sb_file_read(repair->work->file, there, size, offset, &got, err);
+
+    return code ? code
+                : guard->allows(guard->context, offset, made, there, got, size, allowed, err);
+}
+
 static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size,
                                 struct sb_error *err)
 {
     struct repair *repair = context;
+    bool allowed = true;
 
-    if (!repair->last) {
-        repair->can = true;
+    if (repair->work->guard && is_allowed(repair, offset, bytes, size, &allowed, err))
+        return err->code;
+    repair->contradicted |= !allowed;
+    repair->can |= allowed;
+    if (!repair->last || !allowed)
         return SB_OK;
-    }
     /* Zeros in between would look like bytes of the file. */
     if (repair->keep_size && is_past_end(repair, offset, size))
         return take_lost(context, offset, size, err);
@@ -133,6 +150,10 @@ static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
         return code;
     say_run(repair, MENDED);
     say_run(repair, LOST);
+    if (repair->contradicted)
+        sb_report(options->notify, SB_WARNING, "changed", work->path,
+                  "has files that match their checksums, but not its parity file, which is older "
+                  "than it; 'shardbox protect --remove' and 'protect' make another");
     if (repair->keep_size)
         sb_report(options->notify, SB_PROBLEM, "cut", work->path,
                   "is cut short after %" PRId64 " bytes, and grows only if all that is missing can "
@@ -165,6 +186,11 @@ static enum sb_code fail_changed(const struct repair *repair, struct sb_error *e
 {
     const struct sb_protected *work = repair->work;
 
+    if (work->guard)
+        return sb_fail(err, SB_CHANGED,
+                       "%s: has files without a checksum that changed since its parity file was "
+                       "made, or are damaged; if they are, --trust-parity makes them as they were",
+                       work->path);
     if (sb_protect_base_of_shard(work->path) > 0)
         return sb_fail(err, SB_CHANGED,
                        "%s: changed since its parity file was made, or is damaged; 'shardbox "
@@ -256,6 +282,10 @@ static enum sb_code tend_parity(struct repair *repair, struct sb_error *err)
     const struct sb_parity_bad *bad = repair->bad;
     enum sb_code code;
 
+    if (work->guard) {
+        work->guard->again = bad->rest > 0 || bad->unknown > 0;
+        return SB_OK;
+    }
     if (bad->unknown > 0)
         sb_report(options->notify, SB_PROBLEM, "unchecked", work->path,
                   "%" PRId64 " of its bytes cannot be checked: their table in the parity file is "
@@ -284,7 +314,9 @@ static void count(const struct repair *repair)
 
     if (!result)
         return;
-    result->files++;
+    result->files += !repair->changed;
+    result->changed += repair->changed;
+    result->pieces += repair->bad->data + repair->bad->rest;
     result->repaired += repair->pieces[MENDED] + repair->bad->rest;
     result->lost += repair->pieces[LOST];
 }
@@ -292,8 +324,14 @@ static void count(const struct repair *repair)
 static enum sb_code run(struct repair *repair, struct sb_error *err)
 {
     struct sb_protected *work = repair->work;
-    const struct sb_parity_check_options all = {
-        .parity = true, .progress = work->options->progress, .context = work->options->context};
+    const struct sb_protect_guard *guard = work->guard;
+    const struct sb_parity_check_options all = {.parity = true,
+                                                .chooses = guard ? guard->chooses : NULL,
+                                                .chooses_section =
+                                                    guard ? guard->chooses_section : NULL,
+                                                .chooser = guard ? guard->context : NULL,
+                                                .progress = work->options->progress,
+                                                .context = work->options->context};
     enum sb_code code = sb_parity_check(&repair->bad, work->parity, work->file, &all, err);
 
     if (!code && repair->bad->of_another)
@@ -302,12 +340,12 @@ static enum sb_code run(struct repair *repair, struct sb_error *err)
                        "again",
                        work->name.data);
     /* A longer file may have changed there. */
-    if (!code && (repair->bad->data > 0 || repair->commit == SB_COMMIT_OTHER ||
-                  work->file->st.st_size > work->parity->super.shape.size))
+    if (!code && (repair->bad->data > 0 ||
+                  (!guard && work->file->st.st_size > work->parity->super.shape.size)))
         code = judge_damage(repair, err);
     if (!code && repair->bad->data > 0)
         code = run_pass(repair, err);
-    if (!code && (repair->can || repair->cannot))
+    if (!code && (repair->can || repair->cannot || repair->contradicted))
         code = write_what_can(repair, err);
     if (!code)
         code = tend_parity(repair, err);
@@ -334,6 +372,7 @@ enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err)
     /* It cannot be the one that is protected, and is not read. */
     if (!code && judge(&repair) == IT_IS_A_CHANGE)
         return fail_changed(&repair, err);
+    repair.changed = !code && work->guard && judge(&repair) == IT_MAY_BE_DAMAGE;
     if (!code)
         code = run(&repair, err);
     sb_parity_bad_free(repair.bad);

@@ -28,7 +28,7 @@ static enum sb_code repair(const char *path, const struct sb_notify *notify, str
     const struct sb_verify_events events = {.found = found};
     struct sb_protect_result protected = {0};
     struct sb_restore_options options = {
-        .protect = &protected, .threads = verify.threads, .notify = notify};
+        .protect = &protected, .files_only = true, .threads = verify.threads, .notify = notify};
     struct sb_verify_result verified;
     struct sb_restore_result result;
     struct sb_archive *archive;

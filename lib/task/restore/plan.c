@@ -102,7 +102,7 @@ static enum sb_code see(struct pass *pass, const struct sb_entry *entry, struct 
         return code;
     if (end > pass->end)
         pass->end = end;
-    if (!(entry->has & SB_HAS_CRC) && end > pass->size)
+    if (!(entry->has & SB_HAS_CRC) && end > pass->size && !pass->restore->options->protect)
         pass->gap = true;
     if (!damaged || !may_be_restored(pass, entry))
         return SB_OK;

@@ -271,7 +271,8 @@ static bool is_tended(const struct sb_verify_options *verify,
                       const struct sb_restore_options *options,
                       const struct sb_verify_result *verified)
 {
-    return options->protect && !(verified->remedies & SB_REMEDY_INDEX) && verify->path_count == 0;
+    return options->protect && !options->files_only && !(verified->remedies & SB_REMEDY_INDEX) &&
+           verify->path_count == 0;
 }
 
 enum sb_code sb_verify_and_restore(struct sb_archive *archive,

@@ -69,6 +69,7 @@ struct sb_restore_options {
         copy; /* NULL, or an archive, a directory, a tar or cpio (also compressed, or "-"), a zip */
     const char *prefix; /* NULL; or the directory of the copy that has the files, as in a tar made
                            one directory higher */
+    bool files_only;    /* with checksums; what comes after them is left as it is */
     bool trust;         /* what no checksum confirms is as its parity file has it */
     bool dry_run;       /* nothing is locked or written; what could be restored is reported as
                            "would-restore" */

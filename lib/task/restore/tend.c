@@ -1,48 +1,38 @@
 #include "archive/archive.h"
 #include "archive/own/own_names.h"
 #include "archive/own/remade.h"
-#include "archive/parity/pieces.h"
+#include "archive/parity/parity.h"
 #include "core/buf.h"
 #include "task/protect/protect.h"
 #include "task/restore/impl.h"
-
-#include <inttypes.h>
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-struct range {
-    int64_t begin, end;
-};
-
-/* The bytes of a shard for which the index has a checksum: a window of them. */
+/* The files of a shard, in the order of their offsets, up to a place in it. */
 struct guard {
-    const struct sb_restore *restore;
+    struct sb_restore *restore;
     uint32_t shard;
+    bool current; /* nothing says that the shard changed since it was protected */
     struct sb_cursor *cursor;
-    struct range next; /* read from the cursor, not yet among the ranges */
+    struct sb_entry entry; /* the first that ends after the place */
     bool ended;
-    struct range *ranges; /* in order, not touching */
-    size_t count, capacity;
-    int64_t base; /* from here on ranges are complete, up to `next` */
+    int64_t at; /* the place */
 };
 
-static enum sb_code read_next(struct guard *guard, struct sb_error *err)
+static enum sb_code next_entry(struct guard *guard, struct sb_error *err)
 {
-    struct sb_entry entry;
     enum sb_code code;
 
     do
-        code = sb_cursor_next(guard->cursor, &entry, err);
-    while (!code && (entry.defect || entry.size == 0 || !(entry.has & SB_HAS_CRC)));
+        code = sb_cursor_next(guard->cursor, &guard->entry, err);
+    while (!code && (guard->entry.defect || guard->entry.size == 0));
     guard->ended = code == SB_END;
-    if (!code)
-        guard->next = (struct range){.begin = entry.offset, .end = entry.offset + entry.size};
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code begin(struct guard *guard, struct sb_error *err)
+static enum sb_code go_to(struct guard *guard, int64_t at, struct sb_error *err)
 {
     const struct sb_query query = {.order = SB_BY_ADDRESS,
                                    .files = true,
@@ -50,76 +40,74 @@ static enum sb_code begin(struct guard *guard, struct sb_error *err)
                                    .shard_last = guard->shard,
                                    .extents = true,
                                    .steady = true};
-
-    sb_cursor_free(guard->cursor);
-    guard->cursor = NULL;
-    guard->count = 0;
-    guard->base = 0;
-    if (sb_cursor_open(&guard->cursor, guard->restore->archive, &query, err))
-        return err->code;
-    return read_next(guard, err);
-}
-
-static enum sb_code add(struct guard *guard, struct range range, struct sb_error *err)
-{
-    struct range *last = guard->count ? &guard->ranges[guard->count - 1] : NULL;
-
-    if (last && range.begin <= last->end) {
-        last->end = range.end > last->end ? range.end : last->end;
-        return SB_OK;
-    }
-    if (sb_grow(&guard->ranges, &guard->capacity, guard->count + 1, sizeof(range), err))
-        return err->code;
-    guard->ranges[guard->count++] = range;
-    return SB_OK;
-}
-
-/* Whoever comes back does so within a piece. */
-static void forget(struct guard *guard, int64_t before)
-{
-    size_t gone = 0;
-
-    while (gone < guard->count && guard->ranges[gone].end <= before)
-        gone++;
-    guard->count -= gone;
-    for (size_t i = 0; gone && i < guard->count; i++)
-        guard->ranges[i] = guard->ranges[i + gone];
-    if (guard->base < before)
-        guard->base = before;
-}
-
-static enum sb_code load(struct guard *guard, int64_t from, int64_t to, struct sb_error *err)
-{
     enum sb_code code = SB_OK;
 
-    if (!guard->cursor || from < guard->base)
-        code = begin(guard, err);
-    if (!code)
-        forget(guard, from - SB_PARITY_PIECE_MOST);
-    while (!code && !guard->ended && guard->next.begin < to) {
-        code = add(guard, guard->next, err);
+    if (!guard->cursor || at < guard->at) {
+        sb_cursor_free(guard->cursor);
+        guard->cursor = NULL;
+        code = sb_cursor_open(&guard->cursor, guard->restore->archive, &query, err);
         if (!code)
-            code = read_next(guard, err);
+            code = next_entry(guard, err);
     }
+    while (!code && !guard->ended && guard->entry.offset + guard->entry.size <= at)
+        code = next_entry(guard, err);
+    guard->at = at;
     return code;
 }
 
-/* The next bytes without a checksum from `from` on, up to `to`, as *begins to *ends; both are `to`
- * after the last. */
-static enum sb_code next(struct guard *guard, int64_t from, int64_t to, int64_t *begins,
-                         int64_t *ends, struct sb_error *err)
+static bool has_checksum(const struct sb_entry *entry)
 {
-    size_t i = 0;
+    return entry->has & SB_HAS_CRC;
+}
 
-    if (load(guard, from, to, err))
-        return err->code;
-    for (; i < guard->count && guard->ranges[i].begin <= from; i++) {
-        if (guard->ranges[i].end > from)
-            from = guard->ranges[i].end;
+/* Are there bytes without a checksum? In a shard that changed only those of files count. A file is
+ * kept that ends after the piece, for the next one. */
+static enum sb_code chooses(void *context, int64_t from, int64_t to, bool *chosen,
+                            struct sb_error *err)
+{
+    struct guard *guard = context;
+    int64_t at = from;
+    enum sb_code code = go_to(guard, from, err);
+
+    *chosen = false;
+    while (!code && !guard->ended && guard->entry.offset < to) {
+        int64_t end = guard->entry.offset + guard->entry.size;
+
+        *chosen =
+            *chosen || !has_checksum(&guard->entry) || (guard->current && guard->entry.offset > at);
+        at = end > at ? end : at;
+        if (end >= to)
+            break;
+        code = next_entry(guard, err);
     }
-    *begins = from < to ? from : to;
-    *ends = i < guard->count && guard->ranges[i].begin < to ? guard->ranges[i].begin : to;
-    return SB_OK;
+    *chosen = *chosen || (guard->current && at < to);
+    return code;
+}
+
+/* Bytes that match their checksums prove that a piece which was made is not an old one. */
+static enum sb_code allows(void *context, int64_t from, const unsigned char *made,
+                           const unsigned char *there, size_t got, size_t size, bool *allowed,
+                           struct sb_error *err)
+{
+    struct guard *guard = context;
+    int64_t to = from + (int64_t)size;
+    enum sb_code code = go_to(guard, from, err);
+
+    *allowed = true;
+    while (!code && !guard->ended && guard->entry.offset < to && *allowed) {
+        int64_t begin = guard->entry.offset > from ? guard->entry.offset : from;
+        int64_t file_end = guard->entry.offset + guard->entry.size;
+        int64_t end = file_end < to ? file_end : to;
+
+        if (has_checksum(&guard->entry))
+            *allowed =
+                end - from <= (int64_t)got &&
+                memcmp(made + (begin - from), there + (begin - from), (size_t)(end - begin)) == 0;
+        if (file_end >= to)
+            break;
+        code = next_entry(guard, err);
+    }
+    return code;
 }
 
 static int compare(const void *a, const void *b)
@@ -149,168 +137,11 @@ static bool was_read(const struct sb_restore *restore, uint32_t shard, int64_t f
            restore->units[low].number <= (to - 1) / SB_VERIFY_UNIT;
 }
 
-static bool looks_at(void *context, int64_t from, int64_t to)
+static bool chooses_section(void *context, int64_t from, int64_t to)
 {
     const struct guard *guard = context;
 
     return was_read(guard->restore, guard->shard, from, to);
-}
-
-/* Other bytes are known by something better than a parity file. */
-static enum sb_code has_free_bytes(void *context, int64_t from, int64_t to, bool *chosen,
-                                   struct sb_error *err)
-{
-    int64_t begin, end;
-
-    if (next(context, from, to, &begin, &end, err))
-        return err->code;
-    *chosen = begin < to;
-    return SB_OK;
-}
-
-/* Is one of these bytes of a file without a checksum? */
-static enum sb_code has_unchecked(const struct guard *guard, int64_t from, int64_t to, bool *has,
-                                  struct sb_error *err)
-{
-    const struct sb_query query = {.order = SB_BY_ADDRESS,
-                                   .files = true,
-                                   .shard_first = guard->shard,
-                                   .shard_last = guard->shard,
-                                   .extents = true,
-                                   .steady = true};
-    struct sb_cursor *cursor;
-    struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, guard->restore->archive, &query, err);
-
-    *has = false;
-    while (!code && !*has) {
-        code = sb_cursor_next(cursor, &entry, err);
-        if (!code && !entry.defect && entry.offset >= to)
-            break;
-        *has = !code && !entry.defect && !(entry.has & SB_HAS_CRC) && entry.size > 0 &&
-               entry.offset + entry.size > from;
-    }
-    sb_cursor_free(cursor);
-    return code == SB_END ? SB_OK : code;
-}
-
-/* A shard whose parity file is at hand. */
-struct tended {
-    struct sb_restore *restore;
-    struct guard guard;
-    const char *path;
-    struct sb_file *file;
-    struct sb_parity *parity;
-    struct sb_pieces *pieces;
-    struct sb_parity_bad found;
-    bool current;      /* nothing says that it changed since it was protected */
-    bool contradicted; /* by bytes that match the index */
-    int64_t repaired, lost;
-};
-
-/* Bytes that match the index prove that a piece which was made is not an old one. */
-static enum sb_code is_confirmed(struct tended *tended, const struct sb_piece *piece,
-                                 const unsigned char *made, bool *is, struct sb_error *err)
-{
-    unsigned char there[SB_PARITY_PIECE_MOST];
-    int64_t to = piece->offset + piece->size, begin, end;
-    size_t got;
-    enum sb_code code =
-        sb_file_read(tended->file, there, (size_t)piece->size, piece->offset, &got, err);
-
-    *is = true;
-    for (int64_t at = piece->offset; !code && at < to; at = end) {
-        code = next(&tended->guard, at, to, &begin, &end, err);
-        if (!code && begin > at && *is)
-            *is = begin - piece->offset <= (int64_t)got &&
-                  memcmp(there + (at - piece->offset), made + (at - piece->offset),
-                         (size_t)(begin - at)) == 0;
-    }
-    return code;
-}
-
-static enum sb_code write_free(struct tended *tended, const struct sb_piece *piece,
-                               const unsigned char *made, struct sb_error *err)
-{
-    struct sb_restore *restore = tended->restore;
-    int64_t to = piece->offset + piece->size, begin, end;
-    enum sb_code code = restore->options->dry_run ? SB_OK : sb_restore_lock(restore, err);
-
-    tended->repaired++;
-    if (code || restore->options->dry_run)
-        return code;
-    for (int64_t at = piece->offset; !code && at < to; at = end) {
-        code = next(&tended->guard, at, to, &begin, &end, err);
-        if (!code && begin < end)
-            code =
-                sb_restore_target_write(restore->target, tended->guard.shard, begin,
-                                        made + (begin - piece->offset), (size_t)(end - begin), err);
-    }
-    return code;
-}
-
-static void say_unchecked(const struct tended *tended, const struct sb_piece *piece)
-{
-    const struct sb_notify *notify = tended->restore->notify;
-
-    if (!piece->made)
-        sb_report(notify, SB_PROBLEM, "lost", tended->path,
-                  "bytes %" PRId64 " to %" PRId64 ", of a file without a checksum, are not as they "
-                  "were protected, and cannot be made; bring them back from a copy",
-                  piece->offset, piece->offset + piece->size - 1);
-    else
-        sb_report(notify, SB_PROBLEM, "unconfirmed", tended->path,
-                  "bytes %" PRId64 " to %" PRId64 ", of a file without a checksum, changed since "
-                  "they were protected, or are damaged; if so, --trust-parity makes them as they "
-                  "were",
-                  piece->offset, piece->offset + piece->size - 1);
-}
-
-static enum sb_code tend_piece(struct tended *tended, const struct sb_piece *piece,
-                               struct sb_error *err)
-{
-    unsigned char made[SB_PARITY_PIECE_MOST];
-    bool confirmed = false, unchecked;
-    enum sb_code code = SB_OK;
-
-    if (piece->made)
-        code = sb_pieces_get(tended->pieces, piece, made, err);
-    if (!code && piece->made)
-        code = is_confirmed(tended, piece, made, &confirmed, err);
-    if (code)
-        return code;
-    tended->contradicted |= piece->made && !confirmed;
-    if (confirmed && (tended->current || tended->restore->options->trust))
-        return write_free(tended, piece, made, err);
-    if (piece->made && !confirmed)
-        return SB_OK;
-    code =
-        has_unchecked(&tended->guard, piece->offset, piece->offset + piece->size, &unchecked, err);
-    if (!code && unchecked && (tended->current || piece->made)) {
-        tended->lost += !piece->made;
-        say_unchecked(tended, piece);
-    }
-    return code;
-}
-
-static enum sb_code tend_pieces(struct tended *tended, bool by_units, struct sb_error *err)
-{
-    const struct sb_parity_check_options wanted = {.parity = true,
-                                                   .chooses_section = by_units ? looks_at : NULL,
-                                                   .chooses = has_free_bytes,
-                                                   .chooser = &tended->guard};
-    const struct sb_piece *piece;
-    size_t i = 0;
-    enum sb_code code = sb_pieces_new(&tended->pieces, tended->parity, tended->file,
-                                      tended->restore->hold.path, err);
-
-    if (!code)
-        code = sb_pieces_find(tended->pieces, &wanted, &tended->found, err);
-    while (!code && (piece = sb_pieces_next(tended->pieces, &i)))
-        code = tend_piece(tended, piece, err);
-    if (!code && tended->repaired > 0 && !tended->restore->options->dry_run)
-        code = sb_restore_target_sync(tended->restore->target, err);
-    return code;
 }
 
 static enum sb_code make_again(struct sb_restore *restore, const char *path, bool missing,
@@ -329,27 +160,78 @@ static enum sb_code make_again(struct sb_restore *restore, const char *path, boo
     return SB_OK;
 }
 
-static enum sb_code conclude(const struct tended *tended, struct sb_error *err)
+/* That one has none is no reason to leave the others; nor is a foreign file of that name. */
+static enum sb_code leave(struct sb_restore *restore, const char *path, struct sb_error *err)
 {
-    struct sb_restore *restore = tended->restore;
-    struct sb_protect_result *result = restore->options->protect;
-    const struct sb_parity_bad *found = &tended->found;
+    if (sb_protect_ends_work(err))
+        return err->code;
+    if (err->code != SB_CHANGED)
+        restore->options->protect->without++;
+    if (err->code == SB_NOENT || err->code == SB_DAMAGED)
+        return make_again(restore, path, err->code == SB_NOENT, err);
+    sb_report(restore->notify, SB_PROBLEM, "parity", NULL, "%s", err->text);
+    return SB_OK;
+}
 
-    result->files += tended->current;
-    result->changed += !tended->current;
-    result->repaired += tended->repaired + found->rest;
-    result->lost += tended->lost;
-    if (tended->repaired > 0)
-        sb_report(restore->notify, SB_NOTE, restore->options->dry_run ? "would-repair" : "repaired",
-                  tended->path, "%" PRId64 " of its pieces %s repaired", tended->repaired,
-                  restore->options->dry_run ? "would be" : "were");
-    if (tended->contradicted && tended->current)
-        sb_report(restore->notify, SB_WARNING, "changed", tended->path,
-                  "has files that match their checksums, but not its parity file, which is older "
-                  "than it; 'shardbox protect --remove' and 'protect' make another");
-    if (found->rest == 0 && found->unknown == 0 && !found->of_another)
+static bool is_current(const char *path, const char *parity_dir)
+{
+    struct sb_protect_status status;
+    struct sb_error ignored;
+
+    return sb_protect_look(path, parity_dir, &status, &ignored) == SB_OK &&
+           (status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT);
+}
+
+/* Others are kept away only if there is something to do. */
+static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t shard,
+                         bool by_units, struct sb_error *err)
+{
+    const struct sb_restore_options *how = restore->options;
+    struct guard guard = {.restore = restore,
+                          .shard = shard,
+                          .current = how->trust || is_current(path, how->parity_dir)};
+    struct sb_protect_guard calls = {.chooses = chooses,
+                                     .chooses_section = by_units ? chooses_section : NULL,
+                                     .allows = allows,
+                                     .context = &guard};
+    struct sb_protect_result found = {0};
+    struct sb_protect_options options = {.act = SB_PROTECT_CHECK,
+                                         .trust = how->trust,
+                                         .parity_dir = how->parity_dir,
+                                         .result = &found};
+    enum sb_code code = sb_protect_guarded(path, &options, &calls, err);
+
+    if (!code && found.pieces == 0) {
+        how->protect->files += found.files;
+        how->protect->changed += found.changed;
+    } else if (!code) {
+        options.act = SB_PROTECT_REPAIR;
+        options.dry_run = how->dry_run;
+        options.result = how->protect;
+        options.notify = restore->notify;
+        code = how->dry_run ? SB_OK : sb_restore_lock(restore, err);
+        if (!code)
+            code = sb_protect_guarded(path, &options, &calls, err);
+    }
+    sb_cursor_free(guard.cursor);
+    if (code)
+        return leave(restore, path, err);
+    return calls.again ? make_again(restore, path, false, err) : SB_OK;
+}
+
+/* The index was checked before it was opened, if it has a parity file. */
+static enum sb_code tend_index(struct sb_restore *restore, struct sb_error *err)
+{
+    const char *path = restore->hold.file, *parity_dir = restore->options->parity_dir;
+    struct sb_parity *parity;
+
+    if (sb_protect_open(&parity, path, parity_dir, err))
+        return leave(restore, path, err);
+    sb_parity_free(parity);
+    /* It has a commit more than what it was made of. */
+    if (sb_archive_remade(restore->archive) == 0 || is_current(path, parity_dir))
         return SB_OK;
-    return make_again(restore, tended->path, false, err);
+    return make_again(restore, path, false, err);
 }
 
 static bool is_file(const char *path)
@@ -357,67 +239,6 @@ static bool is_file(const char *path)
     struct stat st;
 
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-/* That one has none is no reason to leave the others; nor is a foreign file of that name. */
-static enum sb_code leave(struct sb_restore *restore, const char *path, struct sb_error *err)
-{
-    if (sb_protect_ends_work(err))
-        return err->code;
-    restore->options->protect->without++;
-    if (err->code == SB_NOENT || err->code == SB_DAMAGED)
-        return make_again(restore, path, err->code == SB_NOENT, err);
-    sb_report(restore->notify, SB_PROBLEM, "parity", NULL, "%s", err->text);
-    return SB_OK;
-}
-
-static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t shard,
-                         bool by_units, struct sb_error *err)
-{
-    const char *parity_dir = restore->options->parity_dir;
-    struct tended tended = {
-        .restore = restore, .guard = {.restore = restore, .shard = shard}, .path = path};
-    struct sb_protect_status status;
-    enum sb_code code = sb_protect_look(path, parity_dir, &status, err);
-
-    tended.current = status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT;
-    if (!code)
-        code = sb_file_open(&tended.file, path, "shard", err);
-    if (!code && (code = sb_protect_open(&tended.parity, path, parity_dir, err))) {
-        sb_file_free(tended.file);
-        return leave(restore, path, err);
-    }
-    if (!code)
-        code = tend_pieces(&tended, by_units, err);
-    if (!code)
-        code = conclude(&tended, err);
-    sb_pieces_free(tended.pieces);
-    sb_parity_free(tended.parity);
-    sb_file_free(tended.file);
-    sb_cursor_free(tended.guard.cursor);
-    free(tended.guard.ranges);
-    return code;
-}
-
-/* The index was checked before it was opened, if it has a parity file. */
-static enum sb_code tend_index(struct sb_restore *restore, struct sb_error *err)
-{
-    const char *path = restore->hold.file, *parity_dir = restore->options->parity_dir;
-    struct sb_protect_status status;
-    struct sb_parity *parity;
-    int64_t remade;
-    enum sb_code code = sb_remade_read(sb_archive_database(restore->archive), &remade, err);
-
-    if (!code)
-        code = sb_protect_look(path, parity_dir, &status, err);
-    if (code)
-        return code;
-    if (sb_protect_open(&parity, path, parity_dir, err))
-        return leave(restore, path, err);
-    sb_parity_free(parity);
-    /* It has a commit more than what it was made of. */
-    return remade > 0 && status.state == SB_PROTECT_CHANGED ? make_again(restore, path, false, err)
-                                                            : SB_OK;
 }
 
 enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units, struct sb_error *err)
@@ -448,8 +269,7 @@ enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units, struct s
 /* An archive that has no parity file at all is none that is protected. */
 static bool is_protected(const struct sb_restore_again *again)
 {
-    const struct sb_protect_result *result = again->result;
-    bool any = result->files > 0 || result->changed > 0;
+    bool any = again->result->files > 0 || again->result->changed > 0;
 
     for (size_t i = 0; i < again->count; i++)
         any = any || !again->files[i].missing;
@@ -474,7 +294,7 @@ enum sb_code sb_restore_remake_parity(struct sb_restore_again *again, struct sb_
             sb_report(again->notify, SB_PROBLEM, "parity", NULL, "%s", err->text);
             continue;
         }
-        again->result->without -= file->missing && again->result->without > 0;
+        again->result->without -= again->result->without > 0;
         if (!again->dry_run)
             sb_report(again->notify, SB_WARNING, "remade", file->path,
                       "its parity file was %s, and is made again",
