@@ -46,7 +46,6 @@ struct sb_restore {
     struct sb_error failed;        /* in a callback of verify */
     struct sb_restore_unit *units; /* that were read, in the order of reading */
     size_t unit_count, unit_capacity;
-    uint32_t generation;  /* of the index, before it was verified */
     int64_t gone;         /* defects of files that no longer exist, or are no longer damaged */
     int64_t wanted_bytes; /* of all items */
     int64_t done_bytes;   /* of the items processed */
@@ -88,13 +87,11 @@ enum sb_code sb_restore_holes(struct sb_restore *restore, struct sb_error *err) 
 enum sb_code sb_restore_named(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_restore_sequence(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
 
-/*
- * restore/check.c: reads items of one state in their place, and gives them one state if they are
- * right, another if not.
- */
-enum sb_code sb_restore_check(struct sb_restore *restore, enum sb_restore_state state,
-                              enum sb_restore_state right, enum sb_restore_state wrong,
-                              struct sb_error *err) SB_CHECKED;
+/* An item, for which the copy has this; complete: it could be read, and has the size. Written if it
+ * is right. */
+enum sb_code sb_restore_give(struct sb_restore *restore, const struct sb_restore_item *item,
+                             struct sb_restore_piece *piece, bool complete,
+                             struct sb_error *err) SB_CHECKED;
 
 /* One more item was processed: for progress. */
 void sb_restore_passed(struct sb_restore *restore, int64_t size);

@@ -219,7 +219,7 @@ enum sb_code sb_restore_parity(struct sb_restore *restore, struct sb_error *err)
         if (code)
             return code;
         while (!(code = sb_restore_list_next(restore->list, after, SB_RESTORE_WANTED,
-                                             SB_RESTORE_SOUND, &item, err)) &&
+                                             SB_RESTORE_WRITTEN, &item, err)) &&
                item.shard <= number)
             after = item.id;
         if (code)

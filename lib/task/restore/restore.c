@@ -132,15 +132,27 @@ enum sb_code sb_restore_lock(struct sb_restore *restore, struct sb_error *err)
     return code == SB_OK ? sb_archive_still_current(restore->archive, err) : code;
 }
 
-static enum sb_code take_from_copy(struct sb_restore *restore, struct sb_error *err)
+enum sb_code sb_restore_give(struct sb_restore *restore, const struct sb_restore_item *item,
+                             struct sb_restore_piece *piece, bool complete, struct sb_error *err)
 {
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    if (sb_restore_list_open(restore->list) == 0)
-        return SB_OK;
-    code = sb_restore_copy_prepare(restore->copy, restore->list, err);
+    if (!complete || !sb_restore_piece_is(piece, item->size, item->crc32c))
+        return sb_restore_list_set(restore->list, item->id, SB_RESTORE_OTHER, err);
+    if (!restore->options->dry_run)
+        code = sb_restore_target_ready(restore->target, item->shard, err);
+    if (code == SB_OK && !restore->options->dry_run)
+        code = sb_restore_target_put(restore->target, item->shard, item->offset, piece, err);
     if (code)
         return code;
+    sb_restore_passed(restore, item->size);
+    return sb_restore_list_set(restore->list, item->id, SB_RESTORE_WRITTEN, err);
+}
+
+static enum sb_code take_from_copy(struct sb_restore *restore, struct sb_error *err)
+{
+    if (sb_restore_list_open(restore->list) == 0)
+        return SB_OK;
     return sb_restore_copy_in_sequence(restore->copy) ? sb_restore_sequence(restore, err)
                                                       : sb_restore_named(restore, err);
 }
@@ -154,20 +166,11 @@ static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *e
         code = sb_restore_plan(restore, err);
     if (code == SB_OK && !dry_run)
         code = sb_restore_holes(restore, err);
-    /* Files written since the verification may be undamaged now. */
-    if (code == SB_OK && sb_archive_generation(restore->archive) != restore->generation)
-        code =
-            sb_restore_check(restore, SB_RESTORE_WANTED, SB_RESTORE_SOUND, SB_RESTORE_WANTED, err);
     if (code == SB_OK && restore->options->protect)
         code = sb_restore_parity(restore, err);
     if (code == SB_OK && restore->copy)
         code = take_from_copy(restore, err);
-    if (code || dry_run)
-        return code;
-    code = sb_restore_target_sync(restore->target, err);
-    return code ? code
-                : sb_restore_check(restore, SB_RESTORE_WRITTEN, SB_RESTORE_RESTORED,
-                                   SB_RESTORE_UNREADABLE, err);
+    return code || dry_run ? code : sb_restore_target_sync(restore->target, err);
 }
 
 static void count_restored(struct sb_restore *restore, const struct sb_restore_item *item)
@@ -202,16 +205,8 @@ static void report_item(struct sb_restore *restore, const struct sb_restore_item
         sb_report(notify, SB_PROBLEM, "other", item->path,
                   "not restored: %s has other bytes under this name", copy);
         break;
-    case SB_RESTORE_UNREADABLE:
-        sb_report(notify, SB_PROBLEM, "unreadable", item->path,
-                  "was written, but is damaged when it is read back; look after the disk");
-        break;
     case SB_RESTORE_WRITTEN:
-    case SB_RESTORE_RESTORED:
         count_restored(restore, item);
-        break;
-    case SB_RESTORE_SOUND:
-        restore->gone++;
         break;
     }
 }
@@ -222,7 +217,7 @@ static enum sb_code report(struct sb_restore *restore, struct sb_error *err)
     enum sb_code code;
 
     while (!(code = sb_restore_list_next(restore->list, item.id, SB_RESTORE_WANTED,
-                                         SB_RESTORE_SOUND, &item, err)))
+                                         SB_RESTORE_WRITTEN, &item, err)))
         report_item(restore, &item);
     return code == SB_END ? SB_OK : code;
 }
@@ -309,7 +304,6 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
         code = sb_fail_without_locks(err, sb_archive_index_path(archive));
     else
         code = prepare(&restore, err);
-    restore.generation = sb_archive_generation(archive);
     if (code == SB_OK)
         code = sb_verify(archive, verify, &noted, options->notify, verified, err);
     if (code == SB_OK && restore.failed.code) {
