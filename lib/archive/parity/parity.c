@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCAN_BYTES ((size_t)1 << 20)
-
-/* What is searched for in all blocks, where neither end has a superblock. */
-struct scan {
-    struct sb_parity *parity;
-    bool super; /* was found */
-    bool page;  /* of a table: it was a parity file */
-};
-
 static bool read_block(const struct sb_parity *parity, unsigned char *block, int64_t offset)
 {
     struct sb_error ignored;
@@ -22,34 +13,15 @@ static bool read_block(const struct sb_parity *parity, unsigned char *block, int
     return sb_file_read_exactly(parity->file, block, SB_PARITY_BLOCK, offset, &ignored) == SB_OK;
 }
 
-static void look_at(struct scan *scan, const unsigned char *block, int64_t offset)
-{
-    scan->super = scan->super || sb_parity_get_super(&scan->parity->super, block, offset);
-    scan->page = scan->page || sb_parity_is_page(block);
-}
-
-/* A block that cannot be read is none. */
-static void look_at_offset(struct scan *scan, int64_t offset)
+/* *page: set where it is one of a table. */
+static bool is_super(struct sb_parity *parity, int64_t offset, bool *page)
 {
     unsigned char block[SB_PARITY_BLOCK];
 
-    if (read_block(scan->parity, block, offset))
-        look_at(scan, block, offset);
-}
-
-/* Of a part that cannot be read, blocks are read one by one. */
-static void scan_part(struct scan *scan, unsigned char *bytes, int64_t from, size_t size)
-{
-    struct sb_error ignored;
-    size_t got;
-    bool whole = sb_file_read(scan->parity->file, bytes, size, from, &got, &ignored) == SB_OK;
-
-    for (size_t done = 0; done + SB_PARITY_BLOCK <= (whole ? got : size); done += SB_PARITY_BLOCK) {
-        if (whole)
-            look_at(scan, bytes + done, from + (int64_t)done);
-        else
-            look_at_offset(scan, from + (int64_t)done);
-    }
+    if (!read_block(parity, block, offset))
+        return false;
+    *page = *page || sb_parity_is_page(block);
+    return sb_parity_get_super(&parity->super, block, offset);
 }
 
 /* The blocks from there on that are holes: of a file that is nobody's they may be terabytes. */
@@ -65,22 +37,18 @@ static int64_t hole_at(const struct sb_parity *parity, int64_t from)
     return length < left ? length - length % SB_PARITY_BLOCK : left;
 }
 
-static enum sb_code scan_all(struct scan *scan, struct sb_error *err)
+/* In all blocks, where neither end has one. */
+static bool search_super(struct sb_parity *parity, bool *page)
 {
-    const struct sb_parity *parity = scan->parity;
-    unsigned char *bytes = malloc(SCAN_BYTES);
+    bool found = false;
 
-    if (!bytes)
-        return sb_fail_memory(err);
-    for (int64_t from = 0; from < parity->size && !scan->super && !sb_interrupted();) {
-        int64_t left = parity->size - from, hole = hole_at(parity, from);
+    for (int64_t at = 0; at < parity->size && !found && !sb_interrupted();) {
+        int64_t hole = hole_at(parity, at);
 
-        if (hole == 0)
-            scan_part(scan, bytes, from, left < (int64_t)SCAN_BYTES ? (size_t)left : SCAN_BYTES);
-        from += hole > 0 ? hole : (int64_t)SCAN_BYTES;
+        found = hole == 0 && is_super(parity, at, page);
+        at += hole > 0 ? hole : SB_PARITY_BLOCK;
     }
-    free(bytes);
-    return sb_heed_interrupt(err);
+    return found;
 }
 
 static bool is_whole(const struct sb_parity *parity, unsigned copy)
@@ -95,23 +63,21 @@ static bool is_whole(const struct sb_parity *parity, unsigned copy)
 static enum sb_code find_super(struct sb_parity *parity, struct sb_error *err)
 {
     int64_t size = parity->size - parity->size % SB_PARITY_BLOCK;
-    struct scan scan = {.parity = parity};
+    const char *name = parity->file->name;
+    bool page = false;
+    bool found = is_super(parity, 0, &page) ||
+                 (size > SB_PARITY_BLOCK && is_super(parity, size - SB_PARITY_BLOCK, &page)) ||
+                 search_super(parity, &page);
 
-    look_at_offset(&scan, 0);
-    if (!scan.super && size > SB_PARITY_BLOCK)
-        look_at_offset(&scan, size - SB_PARITY_BLOCK);
-    if (!scan.super && scan_all(&scan, err))
-        return err->code;
-    if (!scan.super && scan.page)
-        return sb_fail(err, SB_DAMAGED, "%s: is a parity file that has lost its superblocks",
-                       parity->file->name);
-    if (!scan.super)
-        return sb_fail(err, SB_FORMAT,
-                       "%s: is no parity file, or nothing of its superblocks is left; move it away",
-                       parity->file->name);
-    for (unsigned copy = 0; copy < SB_PARITY_COPIES; copy++)
+    for (unsigned copy = 0; found && copy < SB_PARITY_COPIES; copy++)
         parity->whole += is_whole(parity, copy);
-    return SB_OK;
+    if (found || sb_interrupted())
+        return sb_heed_interrupt(err);
+    if (page)
+        return sb_fail(err, SB_DAMAGED, "%s: is a parity file that has lost its superblocks", name);
+    return sb_fail(err, SB_FORMAT,
+                   "%s: is no parity file, or nothing of its superblocks is left; move it away",
+                   name);
 }
 
 enum sb_code sb_parity_open(struct sb_parity **out, const char *path, struct sb_error *err)
