@@ -341,13 +341,13 @@ static enum sb_code repair_index(const char *path, const struct sb_protect_optio
                                  struct sb_error *err)
 {
     struct sb_protected work;
-    bool lost = false, older;
+    bool lost = false;
     enum sb_code code = find_lost_state(path, options, &work, &lost, err);
 
     if (!code)
         code = sb_protect(path, options, err);
     if (!code && lost && !options->dry_run)
-        code = record_age(path, &work, &older, err);
+        code = sb_remade_record(path, sb_protect_noted_time(&work.parity->super).tv_sec, err);
     sb_protected_end(&work);
     return code;
 }

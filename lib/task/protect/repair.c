@@ -240,8 +240,8 @@ static void count_shard(void *context, const char *path)
 
 /*
  * A sound index that counts as many commits, has another time, and other bytes: is it of another
- * archive, which took the place of this one? So it is where its shards are others, too, or where
- * more of it differs than damage leaves SQLite content with.
+ * archive, which took the place of this one? So it is where most of its shards are others, too; if
+ * that is not known, where more of it differs than damage leaves SQLite content with.
  */
 static enum sb_code refuse_another(const struct repair *repair, struct sb_error *err)
 {
@@ -254,7 +254,8 @@ static enum sb_code refuse_another(const struct repair *repair, struct sb_error 
         return SB_OK;
     if (sb_protect_walk(work->path, work->options->parity_dir, count_shard, &shards, err))
         return err->code;
-    if (repair->bad->data <= SPARED_PIECES && shards.other == 0)
+    if (shards.same + shards.other > 0 ? shards.same >= shards.other
+                                       : repair->bad->data <= SPARED_PIECES)
         return SB_OK;
     return sb_fail(
         err, SB_CHANGED,
@@ -268,6 +269,12 @@ static enum sb_code judge_damage(const struct repair *repair, struct sb_error *e
 {
     enum verdict verdict = judge(repair);
     bool damaged = verdict == IT_IS_DAMAGE;
+
+    /* So much differs where a file is in a later state, too. */
+    if (damaged && repair->commit == SB_COMMIT_LOST && !repair->work->options->trust &&
+        repair->bad->data > SPARED_PIECES &&
+        !sb_protect_is_current(&repair->work->parity->super, &repair->work->file->st))
+        return fail_changed(repair, err);
 
     if (verdict == IT_MAY_BE_DAMAGE && sb_prove_own(repair->work, &damaged, err))
         return err->code;
