@@ -8,6 +8,11 @@ ifeq ($(origin CC),default)
 CC = gcc
 endif
 
+# All cores, unless -j says otherwise. (What is made after `clean` must wait for it.)
+ifeq ($(MAKELEVEL)$(filter clean,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
@@ -48,10 +53,14 @@ variant = thread
 SANITIZERS = -fsanitize=thread
 else
 variant = sanitize
-SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=all
+# Tests start the program ten thousand times, and half of a start would be registering global variables
+# and loading libraries. Overflows of global variables are seen by the fuzzers' build.
+SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=all --param asan-globals=0 \
+	-static-libasan -static-libubsan
 endif
-# gcc takes its own instrumentation for uses of what was not set
-DEFAULT_CFLAGS = -O1 -g -fno-omit-frame-pointer -Wno-maybe-uninitialized
+# gcc takes its own instrumentation for uses of what was not set.
+DEFAULT_CFLAGS = -O1 -g1 -fno-omit-frame-pointer -Wno-maybe-uninitialized -fno-pie
+LINK_MODE = -no-pie
 endif
 
 BSON_INCLUDE ?= /usr/include/libbson-1.0
@@ -109,45 +118,45 @@ static:
 
 # Tests
 
-# What has threads, and so is worth the time that the thread sanitizer takes.
-THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,core/context core/pipeline core/throttle store/tree/target archive/mover/mover archive/parity/parity store/archive/sink store/cache/cache_values \
-	store/out/filter task/transfer/transfer) \
-	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats cat-records.bats \
-	convert.bats convert-wrap.bats convert-bags.bats ls-records.bats sync.bats verify-bags.bats mount.bats))
-
 # What takes longest comes first, so that nothing is left that runs alone at the end.
-LONG_TESTS = $(addprefix tests/bats/,feed-parts.bats faults.bats pairs.bats build.bats readers.bats)
+LONG_TESTS = $(addprefix tests/bats/,hostile_numbers.bats feed-parts.bats mount.bats faults.bats docs.bats)
 ALL_TESTS = $(LONG_TESTS) $(UNIT_TESTS) $(filter-out $(LONG_TESTS),$(wildcard tests/bats/*.bats))
 
+# What has threads: unit tests by name, tests of bats files by their tag.
+THREADED_UNITS = $(addprefix $(BUILD)/tests/unit/,core/context core/pipeline core/throttle \
+	store/tree/target archive/mover/mover archive/parity/parity store/archive/sink \
+	store/cache/cache_values store/out/filter task/transfer/transfer)
+
 ifeq ($(SANITIZE),thread)
-TEST_FILES = $(THREADED_TESTS)
-else ifdef SANITIZE
-# Of the Makefile itself a sanitizer has nothing to say.
-TEST_FILES = $(filter-out tests/bats/build.bats,$(ALL_TESTS))
+export TAG = threads
+TEST_FILES = $(THREADED_UNITS) $(shell grep -lE '^# bats (file|test)_tags=.*\bthreads\b' tests/bats/*.bats)
 else
 TEST_FILES = $(ALL_TESTS)
 endif
 TESTS = $(or $(FILES),$(TEST_FILES))
+
+# Tests that count calls, memory or time run the release build, by way of helper.bash, and so do the
+# libraries that are loaded in front of it.
+RELEASE = $(abspath build/release)
 export SHARDBOX
-export FAULT_SHIM = $(abspath $(BUILD))/tests/faults/shim.so
-export MAKE_ARCHIVE = $(BUILD)/tests/bench/make_archive
-export SLOW_SHIM = $(abspath $(BUILD))/tests/faults/slow.so
+export RELEASE_SHARDBOX = $(RELEASE)/shardbox
+export FAULT_SHIM = $(RELEASE)/tests/faults/shim.so
+export SLOW_SHIM = $(RELEASE)/tests/faults/slow.so
+export MAKE_ARCHIVE = $(RELEASE)/tests/bench/make_archive
 SHIMS = $(FAULT_SHIM) $(SLOW_SHIM)
 
-## make test                 every unit test and bats file; FILES="..." for some of them
-## make test SANITIZE=1      the same under the address and undefined behaviour sanitizers
+## make test                 each test once, under the address and undefined behaviour sanitizers or, where
+##                           these change what it measures, in the release build; FILES="..." for some of them
 ## make test SANITIZE=thread what has threads, under the thread sanitizer
+test: SANITIZE ?= 1
 test: test-dependencies
-	$(MAKE) test-built
+	$(MAKE) SANITIZE= test-tools
+	$(MAKE) SANITIZE=$(SANITIZE) test-built
 
-test-built: $(SHARDBOX) $(filter $(UNIT_TESTS),$(TESTS)) $(SHIMS) $(MAKE_ARCHIVE)
-	tests/tools/run-tests $(BUILD)/test-log $(TESTS)
+test-tools: $(SHARDBOX) $(SHIMS) $(BUILD)/tests/bench/make_archive
 
-test-unit: $(UNIT_TESTS)
-	tests/tools/run-tests $(BUILD)/test-log $(UNIT_TESTS)
-
-test-bats: $(SHARDBOX) $(SHIMS) $(MAKE_ARCHIVE)
-	tests/tools/run-tests $(BUILD)/test-log $(or $(FILES),$(wildcard tests/bats/*.bats))
+test-built: $(SHARDBOX) $(filter $(UNIT_TESTS),$(TESTS))
+	@tests/tools/run-tests $(BUILD)/test-log $(TESTS)
 
 # The linker takes out of it what a program calls, which is less than all.
 $(LIBRARY): $(LIBRARY_OBJECTS)
@@ -159,7 +168,7 @@ $(UNIT_TESTS): %: %.o $(LIBRARY)
 	$(call run,LINK,$(LINK) -o $@ $^ $(LIBS))
 
 $(FAULT_SHIM): $(addprefix tests/faults/,fault.h pause.h record.h)
-$(SHIMS): $(abspath $(BUILD))/%.so: %.c $(BUILD)/flags
+$(SHIMS): $(RELEASE)/%.so: %.c
 	@mkdir -p $(@D)
 	$(call run,LINK,$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O1 -g -fPIC -shared -o $@ $<)
 
@@ -187,12 +196,19 @@ test-packages: deb tarball
 	DEB=$$(echo $(CURDIR)/build/packages/*.deb) TARBALL=$$(echo $(CURDIR)/build/packages/*.tar.gz) \
 		BARE=$(CURDIR)/build/packages/bare tests/tools/run-tests build/packages/test-log tests/packages/packages.bats
 
-## make test-faults          calls and allocations fail one by one; kills; power failures; flipped bits
+## make test-faults          calls and allocations fail one by one; kills; power failures; flipped bits; DAY=N:
+##                           a sample of some minutes, another one each day
+ifdef DAY
+test-faults: test-tools
+	$(MAKE) SANITIZE=1 all
+	OOM_SHARDBOX=build/sanitize/shardbox tests/faults/all -d $(DAY)
+else
 # Files are moved in batches of a few bytes, so that there is more than one; few are restored from memory.
 test-faults: $(FAULT_SHIM)
 	$(MAKE) BUILD=build/faults CPPFLAGS='$(CPPFLAGS) -DSB_MOVER_BYTES=12000 -DSB_RESTORE_WHOLE=1000' all
 	$(MAKE) SANITIZE=1 BUILD=build/oom oom-built
 	SHARDBOX=build/faults/shardbox OOM_SHARDBOX=build/oom/shardbox tests/faults/all
+endif
 
 FUZZ_SECONDS ?= 60
 ## make fuzz                 libFuzzer, FUZZ_SECONDS=60 for each target
@@ -207,11 +223,11 @@ fuzz-built: $(SHARDBOX) $(FUZZERS)
 $(FUZZERS): %: %.o $(LIBRARY)
 	$(call run,LINK,$(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS))
 
-## make lint                 clang, clang-format, clang-tidy, cppcheck, shellcheck, mandoc, the plan of the house
-lint:
+## make lint                 clang's warnings, clang-format, clang-tidy, cppcheck, shellcheck, mandoc, the plan of the
+##                           house; DEEP=I/N: the Ith of N parts also by the whole of clang's analyzer (1/1: all)
+lint: all
 	scripts/deps build lint
-	$(MAKE) CC=clang BUILD=build/clang CFLAGS=-O0 all
-	scripts/lint
+	WARNINGS='$(WARNINGS)' scripts/lint $(DEEP)
 
 ## make bench                the figures of README.md and docs/measured.md
 bench: all $(BENCH_TOOLS) $(SLOW_SHIM)

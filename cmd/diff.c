@@ -19,6 +19,7 @@
 #include "core/time.h"
 #include "store/cache/cache.h"
 #include "store/container.h"
+#include "store/own_files.h"
 #include "task/diff/diff.h"
 
 #include <inttypes.h>
@@ -332,8 +333,10 @@ struct side {
     struct sb_hierarchy *hierarchy;
 };
 
+/* Files of a container that lie in a tree are no difference. */
 static enum sb_code open_side(struct side *side, const char *path, const struct opening *opening,
-                              const struct settings *settings, struct sb_error *err)
+                              const struct settings *settings, struct sb_own_files *own,
+                              struct sb_error *err)
 {
     const struct sb_catalog_options catalog = {.checksums = !settings->quick,
                                                .notify = &message_notify,
@@ -344,8 +347,9 @@ static enum sb_code open_side(struct side *side, const char *path, const struct 
     if (open_store(&side->store, path, opening, err))
         return err->code;
     if (sb_store_can(side->store, SB_CAN_WALK))
-        return sb_hierarchy_open_tree(&side->hierarchy, path, err);
-    if (catalog_store(side->store, &side->archive, &source, &catalog, &result, err) ||
+        return sb_hierarchy_open_tree(&side->hierarchy, path, own, err);
+    if (sb_own_files_add(own, path, sb_store_archive(side->store), err) ||
+        catalog_store(side->store, &side->archive, &source, &catalog, &result, err) ||
         sb_shards_open(&side->shards, side->archive, err))
         return err->code;
     return sb_hierarchy_open_archive(&side->hierarchy, side->archive, side->shards, err);
@@ -519,16 +523,19 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
     static const char *const columns[] = {"kind", "path", "type", "archive", "other", "text", NULL};
     struct report report = {.settings = settings, .us = path};
     struct side ours = {0}, theirs = {0};
-    enum sb_code code = SB_OK;
+    struct sb_own_files *own;
+    enum sb_code code = sb_own_files_new(&own, err);
 
-    code = open_side(&ours, path, &settings->opening, settings, err);
+    if (!code)
+        code = open_side(&ours, path, &settings->opening, settings, own, err);
     if (!code && is_other_side(&ours, paths, path_count)) {
         complain_of_other_side(path, paths[0], !ours.archive);
         close_side(&ours);
+        sb_own_files_free(own);
         return SB_OK;
     }
     if (!code)
-        code = open_side(&theirs, settings->directory, &by_content, settings, err);
+        code = open_side(&theirs, settings->directory, &by_content, settings, own, err);
     if (!code && !ours.archive && !theirs.archive)
         code = sb_fail(err, SB_INVALID,
                        "%s and %s: both are directories; plain 'diff -r' compares them", path,
@@ -544,6 +551,7 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
         suggest_prefix(&report, &ours, &theirs);
     close_side(&ours);
     close_side(&theirs);
+    sb_own_files_free(own);
     json_release(&report.line);
     return code;
 }

@@ -168,10 +168,11 @@ static enum sb_code unpack_members(struct work *work, struct sb_error *err)
 {
     const struct settings *settings = work->settings;
     struct sb_unpack_options wanted = {
+        .input = work->path,
+        .archive = sb_store_archive(work->store),
         .directory = settings->directory,
         .filter = settings->filter,
         .choice = work->choice,
-        .stored_names = sb_store_archive(work->store) != NULL,
         .strip = (unsigned)settings->strip,
         .recode = {.decompress = settings->decompress,
                    .all_layers = settings->decompress_all,

@@ -56,6 +56,8 @@ struct sb_item {
     int64_t old_size;
     int64_t old_row; /* of the archive; 0: none */
     uint32_t old_crc;
+    uint32_t old_shard; /* where its bytes are, if the item is to take them over */
+    int64_t old_offset;
     unsigned mark;
     unsigned change; /* bits of change.h */
     bool bare;       /* its bytes need not be read: it is taken as SB_ITEM_BARE */

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct sb_archive;
+struct sb_own_files;
 struct sb_shards;
 
 struct sb_child {
@@ -58,9 +59,10 @@ enum sb_code sb_hierarchy_open_archive(struct sb_hierarchy **out, struct sb_arch
 
 /*
  * The tree below a directory. Links below it are not followed. Files that vanish during the listing
- * are left out.
+ * are left out, and so are those of `own`, which is kept.
  */
 enum sb_code sb_hierarchy_open_tree(struct sb_hierarchy **out, const char *dir,
+                                    const struct sb_own_files *own,
                                     struct sb_error *err) SB_CHECKED;
 
 void sb_hierarchy_free(struct sb_hierarchy *hierarchy); /* NULL is allowed */

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 struct sb_name_set;
+struct sb_own_files;
 
 /*
  * archive/sink.c: an archive, new or added to. Nothing of it is visible before the commit. A hard
@@ -100,7 +101,8 @@ uint32_t sb_sink_shards(const struct sb_sink *sink);
  * directories. While the sink is open the umask is 0, as store/tree/target.h says.
  */
 struct sb_tree_sink_options {
-    const char *directory; /* made if it is missing; its parent must exist */
+    const char *directory;          /* made if it is missing; its parent must exist */
+    const struct sb_own_files *own; /* not touched: a member in their place is not written; NULL */
     enum sb_existing existing;
     bool checksum; /* SB_EXISTING_UPDATE: as in store/tree/update.h; so is the next */
     bool size_only;

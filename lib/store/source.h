@@ -37,6 +37,7 @@ struct sb_source_options {
     bool depth_first;                 /* archive: see archive/source.h */
     char *const *paths;               /* archive: only these, in one walk; kept */
     size_t path_count;                /* 0: everything */
+    const struct sb_own_files *own;   /* directory: files that are left out; NULL: none */
     unsigned threads;                 /* directory: see sb_tree_options; compressed tar, cpio,
                                          framed records: that decompress, 0 for one */
     enum sb_framing framing;          /* framed records */

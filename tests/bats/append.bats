@@ -464,8 +464,7 @@ shard_count() {
 @test "nothing is written into an empty shard that the index does not count before the commit" {
     : >a.barecat-shard-00001
     echo 3 >3
-    [[ -e ${FAULT_SHIM:-} && $(basename "$(dirname "$SHARDBOX")") != @(sanitize|thread) ]] ||
-        skip "needs the shim of tests/faults"
+    need_shim
     for ((at = 1; at < 30; at++)); do
         LD_PRELOAD=$FAULT_SHIM FAULT_HOW=kill FAULT_CALLS=write,sync,rename,unlink FAULT_AT=$at \
             run sb pack --append --duplicates=last a.barecat 3

@@ -77,6 +77,7 @@ break_append() {
     nothing_left
 }
 
+# bats test_tags=threads
 @test "the same bytes, whatever the number of threads, and as one known total or another cuts them" {
     setup_lines
     mkdir files

@@ -142,6 +142,7 @@ shardbox cat: k: k:0/: no such key in the cache'
     stderr_is 'shardbox cat: k: k:0: the key has no such array; ls shows which it has'
 }
 
+# bats test_tags=threads
 @test "--batch answers each key as it comes, by the names of files" {
     make_dicts k
     for threads in 1 3; do
@@ -170,6 +171,7 @@ shardbox cat: k: k:0/: no such key in the cache'
     done
 }
 
+# bats test_tags=threads
 @test "a segment that is lost while its places are kept in memory counts as damaged, as ever" {
     make_dicts k
     coproc CAT { exec "$SHARDBOX" cat --batch --raw -j 1 -T - k 2>said; }
@@ -245,6 +247,7 @@ one again'
     tail -c +9 framed | head -c 5000000 | cmp - tree/large.pkl
 }
 
+# bats test_tags=threads
 @test "any number of threads writes the same, in the order asked for" {
     mkdir tree
     for i in {0..299}; do

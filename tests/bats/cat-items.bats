@@ -220,6 +220,7 @@ shardbox cat: a.syr: item 2, array 'n': has 1 bytes, no multiple of 2"
     sb cat --frame=u64 a.syr 1/x | tail -c +9 | cmp - <(head -c 3000000 /dev/zero | tr '\0' 8)
 }
 
+# bats test_tags=threads
 @test "the bytes do not depend on the number of threads" {
     make_syrah a.syr '{"x": ("uint8",) + tuple(bytes([i % 256]) * (i * 37 % 4001) for i in range(600)), "n": ("int32",) + tuple([i] for i in range(600))}'
     for options in '' --shuffle '--npy --frame=tar'; do

@@ -100,6 +100,7 @@ shardbox cat: a.bag: record -11: there are 10"
     stderr_has "'x' is neither a record number nor START:STOP:STEP"
 }
 
+# bats test_tags=threads
 @test "each number is answered before the next has to be there" {
     ten a.bag
     for threads in 1 3; do
@@ -125,6 +126,7 @@ shardbox cat: a.bag: record -11: there are 10"
     output_is $'5 2\nr5'
 }
 
+# bats test_tags=threads
 @test "the bytes do not depend on the number of threads" {
     numbered a.bag 5000 500
     sb cat -j 1 a.bag >one
@@ -152,6 +154,7 @@ shardbox cat: a.bag: record -11: there are 10"
     [ "$(lines --layout=interleaved a@2.bag ::-2)" = "r4 r2 r0 " ]
 }
 
+# bats test_tags=threads
 @test "a record larger than any buffer passes through" {
     head -c 9000000 /dev/urandom >large
     { cat large; printf small; le64 9000000 9000005; } >a.bag
@@ -163,6 +166,7 @@ shardbox cat: a.bag: record -11: there are 10"
     sb cat a.bagz | cmp - large
 }
 
+# bats test_tags=threads
 @test "records behind one that is larger than any buffer have all their room" {
     head -c 3000000 /dev/urandom >large
     head -c 1900000 /dev/zero >next
@@ -195,6 +199,7 @@ shardbox cat: a.bag: record -11: there are 10"
     run_ok sb cat a.bag 3
 }
 
+# bats test_tags=threads
 @test "a sample has so many records, each once, the same ones for a seed" {
     numbered a.bag 1000 4
     sb cat --frame=line --sample=100 --seed=7 a.bag >got

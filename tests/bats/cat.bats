@@ -196,6 +196,7 @@ make_large_archive() {
     printf 'new\nline 8\0newline\n\nno\nsuch missing\0' | cmp - got
 }
 
+# bats test_tags=threads
 @test "answers come while input pauses, with any number of threads" {
     make_archive
     for threads in 1 2 5; do
@@ -263,6 +264,7 @@ make_large_archive() {
     output_is $'one 1\nx\na.txt damaged\nsub/file 10\nbelow sub'
 }
 
+# bats test_tags=threads
 @test "one damaged file among neighbours that are read at once is left out alone" {
     make_archive
     damage sub.d/file
@@ -328,9 +330,7 @@ make_large_archive() {
 }
 
 @test "memory is bounded, however many threads read files of the largest size that is held" {
-    if grep -qE '__(asan|tsan)_init' "$SHARDBOX"; then
-        skip "a sanitizer takes more than that for itself"
-    fi
+    release_build
     mkdir large
     for i in {1..6}; do
         truncate -s 60M large/"$i"
@@ -348,6 +348,7 @@ make_large_archive() {
     grep -a -E '^[^ ]+ ([0-9]+|missing)$' got | sed 's/ .*//' | cmp - <(echo no/such && cat by-address)
 }
 
+# bats test_tags=threads
 @test "the output does not depend on the number of threads" {
     mkdir tree
     for i in {1..400}; do
@@ -457,6 +458,7 @@ make_large_archive() {
     done
 }
 
+# bats test_tags=threads
 @test "names in pieces: what is there is answered, also while many are looked up ahead" {
     mkdir many
     (cd many && seq 3000 | split -l 1 -a 4 - f)

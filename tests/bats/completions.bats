@@ -1,6 +1,7 @@
 # Completion in bash, zsh and fish: commands, options, their values, files, paths in an archive.
 
 load helper
+release_build # hundreds of commands, of which the words count
 load cache
 
 MAKE_ARCHIVE=$(realpath -- "${MAKE_ARCHIVE:-$PROJECT/build/release/tests/bench/make_archive}")

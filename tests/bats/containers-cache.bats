@@ -28,6 +28,7 @@ same_files() {
     same_files from-tar latest
 }
 
+# bats test_tags=threads
 @test "any number of threads makes the same" {
     make_latest
     run_ok sb convert -j 1 c one.tar

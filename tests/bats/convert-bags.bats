@@ -35,6 +35,7 @@ numbers() {
     lines_of b.bag | cmp - lines.txt
 }
 
+# bats test_tags=threads
 @test "what is compressed otherwise is decoded and encoded, the same on any number of threads" {
     make_bag
     sb convert a.bagz plain.bag

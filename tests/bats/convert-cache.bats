@@ -84,6 +84,7 @@ END
     cmp schema wanted
 }
 
+# bats test_tags=threads
 @test "an archive, a tar and a directory make the same cache, on any number of threads" {
     make_tree
     sb convert tree a.barecat

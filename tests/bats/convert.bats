@@ -109,6 +109,7 @@ left() {
     done
 }
 
+# bats test_tags=threads
 @test "every kind of tar is written, and by any number of threads the same" {
     make_tar
     sb convert -q a.tar a.barecat
@@ -936,6 +937,7 @@ PYTHON
 }
 
 @test "links keep their targets beside files that fill the memory" {
+    release_build # 45 conversions of 10 MB
     local target i j
     mkdir tree
     for i in 1 2 3 4 5; do

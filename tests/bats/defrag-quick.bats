@@ -194,7 +194,7 @@ places() {
 }
 
 @test "killed at any call, every file is there, and the next run finishes" {
-    [[ $(basename "$(dirname "$SHARDBOX")") != @(sanitize|thread) ]] || skip "not under a sanitizer"
+    need_shim
     OPTIONS=--shard-size=400 make 100 100 100 100 90 0 150 60 100 100 30 70 100 100
     remove 00 02 04 09
     mkdir kept

@@ -16,6 +16,7 @@ damage() {
         $1; UPDATE config SET value_int = 1 WHERE key = 'use_triggers'"
 }
 
+# bats test_tags=threads
 @test "each shard is closed up by itself, in the order of addresses" {
     make_files 300 1000 --shard-size=50K
     remove_where "rowid % 7 = 2 OR rowid < 10"
@@ -288,7 +289,7 @@ shardbox defrag: a.barecat: is whole; run the same command again to go on" ]]
 }
 
 @test "killed at any call, every file is there, and the next run finishes" {
-    [[ $(basename "$(dirname "$SHARDBOX")") != @(sanitize|thread) ]] || skip "not under a sanitizer"
+    need_shim
     make_files 200 9000 --shard-size=500K
     remove_where "rowid % 4 = 1 OR shard = 3"
     mkdir kept
@@ -310,6 +311,7 @@ shardbox defrag: a.barecat: is whole; run the same command again to go on" ]]
     ((at > 60 && status == 0))
 }
 
+# bats test_tags=threads
 @test "readers read the right bytes while it runs" {
     make_files 600 9000
     remove_where "rowid % 10 = 4"

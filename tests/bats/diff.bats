@@ -38,6 +38,7 @@ rewrite() {
     stderr_is ''
 }
 
+# bats test_tags=threads
 @test "so are a tree and its archive unpacked, and names that are not UTF-8" {
     make_tree tree
     make_raw_names tree
@@ -438,6 +439,7 @@ damaged: sub/file: its bytes do not match their checksum'
     stderr_has 'sub/file: cannot be opened: Permission denied'
 }
 
+# bats test_tags=threads
 @test "the output is the same with any number of threads" {
     mkdir tree
     (cd tree && seq 4000 | split -l 1 -a 4 - f && mkdir d && seq 500 | split -l 1 -a 4 - d/g)
@@ -449,6 +451,7 @@ damaged: sub/file: its bytes do not match their checksum'
     cmp one five
 }
 
+# bats test_tags=threads
 @test "deep directories need few descriptors" {
     local deep
     deep=tree/$(printf 'd%d/' {1..200})

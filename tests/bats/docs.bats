@@ -2,6 +2,7 @@
 # README.md and the pages of docs/ say what is so: their examples run on what scripts/example makes.
 
 load helper
+release_build # hundreds of commands, of which the words count
 
 pages() {
     (cd "$PROJECT" && ls README.md docs/*.md)

@@ -6,9 +6,11 @@
 #   output_is / stderr_is TEXT  the whole of what it wrote
 #   output_has / stderr_has TEXT, output_lacks / stderr_lacks TEXT
 #
-#   need_shim                   skips the test where $FAULT_SHIM cannot be preloaded
-#   slow_sb ARGS...              the program, where each call on files of this directory takes 0.3 ms;
-#                               need_slow skips the test where that cannot be
+#   release_build               from here on the test runs the release build, without sanitizers: they
+#                               change what it counts (calls, memory, time), or take too long
+#   need_shim                   likewise, with $FAULT_SHIM to be preloaded
+#   need_slow                   likewise; slow_sb ARGS... is the program where each call on files of this
+#                               directory takes 0.3 ms
 #
 # run_ok and run_fail leave $status, $output, $stderr, $lines and $stderr_lines, as bats' `run
 # --separate-stderr` does. A death by signal, a sanitizer's report or a timeout is never a pass.
@@ -17,13 +19,17 @@ bats_require_minimum_version 1.5.0
 
 PROJECT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 SHARDBOX=$(realpath -- "${SHARDBOX:-$PROJECT/build/release/shardbox}")
+RELEASE_SHARDBOX=$(realpath -- "${RELEASE_SHARDBOX:-$SHARDBOX}")
 export SHARDBOX
 export LC_ALL=C.UTF-8 TZ=UTC
 unset LS_COLORS NO_COLOR TMPDIR
 umask 022
 
-# An exit status that no command of ours has, so that a report cannot pass as "damage".
-export ASAN_OPTIONS="exitcode=99:${ASAN_OPTIONS:-}"
+# An exit status that no command of ours has, so that a report cannot pass as "damage". To look for leaks
+# takes half of the time of a short run, so each test does it every third day; ASAN_OPTIONS=detect_leaks=1
+# makes all tests do it.
+printf -v TODAY '%(%-j)T' -1
+export ASAN_OPTIONS="exitcode=99:detect_leaks=$(((BATS_TEST_NUMBER + TODAY) % 3 == 0)):${ASAN_OPTIONS:-}"
 export UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:${UBSAN_OPTIONS:-}"
 export TSAN_OPTIONS="exitcode=99:${TSAN_OPTIONS:-}"
 
@@ -35,17 +41,20 @@ sb() {
     "$SHARDBOX" "$@"
 }
 
+release_build() {
+    SHARDBOX=$RELEASE_SHARDBOX
+}
+
 # need_preload LIBRARY WHAT: a sanitizer's runtime must come before any other library.
 need_preload() {
     [[ -e $1 ]] || skip "$2 is not built"
-    ! grep -qE '__(asan|tsan)_init' "$SHARDBOX" || skip 'not under a sanitizer'
+    release_build
 }
 
 need_shim() {
     need_preload "${FAULT_SHIM:-}" 'the shim of tests/faults'
 }
 
-# slow_sb is the program on a slow file system.
 need_slow() {
     need_preload "${SLOW_SHIM:-}" 'the shim of a slow file system'
 }
@@ -60,7 +69,7 @@ need_strace() {
 
 # traced ARGS...: strace -f, under which leaks cannot be looked for.
 traced() {
-    ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS strace -f "$@"
+    ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 strace -f "$@"
 }
 
 # Shows what the command did and fails.

@@ -8,11 +8,7 @@ no_locks="locks do not work on this file system, so nothing can be written safel
 locks (Lustre: -o flock), or write on another file system and copy the archive here"
 
 setup() {
-    # The sanitizers' runtime must come before any library.
-    if [[ $(basename "$(dirname "$SHARDBOX")") == @(sanitize|thread) ]] ||
-        [[ ! -e ${FAULT_SHIM:-} ]]; then
-        skip "needs the shim of tests/faults, which does not go with a sanitizer"
-    fi
+    need_shim
     mkdir "$BATS_TEST_TMPDIR/here"
     cd "$BATS_TEST_TMPDIR/here" || return
     error=ENOLCK

@@ -258,6 +258,7 @@ shardbox ls: a.bag: no record is 'b\\nta'"
     [[ $row == '0 '*5 ]]
 }
 
+# bats test_tags=threads
 @test "what is found does not depend on threads, nor on how keys come" {
     seq -f 'record %g' 20000 >lines
     python3 - <<'END'

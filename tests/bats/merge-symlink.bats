@@ -442,7 +442,7 @@ many() {
 @test "a source that is written to meanwhile ends it" {
     need_strace
     # Leaks cannot be looked for under strace. The first link stops it until the source was changed.
-    ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS timeout 60 strace -f -o trace -e trace=symlink \
+    ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 timeout 60 strace -f -o trace -e trace=symlink \
         -e inject=symlink:signal=STOP:when=1 "$SHARDBOX" merge-symlink -o v.barecat a.barecat \
         2>told 3>&- &
     until grep -q 'stopped by SIGSTOP' trace 2>/dev/null; do sleep 0.1; done

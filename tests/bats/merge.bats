@@ -30,6 +30,7 @@ apart() {
     tar cf two.tar --numeric-owner -C two .
 }
 
+# bats test_tags=threads
 @test "archives, tars and directories become one archive" {
     apart
     run_ok sb merge -o out.barecat one.barecat two.tar three
@@ -148,6 +149,7 @@ f|0|1|1|8' ]]
     done
 }
 
+# bats test_tags=threads
 @test "--append comes behind what is there" {
     sb merge -o out.barecat one.barecat
     run_ok sb merge --append --duplicates=first -o out.barecat two.tar three
@@ -301,6 +303,7 @@ f|0|1|1|8' ]]
     output_has ',"lost":["hard-links"]'
 }
 
+# bats test_tags=threads
 @test "the bytes do not depend on the number of threads" {
     for ((i = 0; i < 300; i++)); do
         head -c $((i * 37)) /dev/zero | tr '\0' "$((i % 10))" >"three/f/$i"

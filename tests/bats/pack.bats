@@ -71,6 +71,7 @@ mtime_ns|0"
     stderr_has "Path already exists as file"
 }
 
+# bats test_tags=threads
 @test "files lie in path order, without gaps, whatever the number of threads" {
     make_tree tree
     for i in 1 2 5; do
@@ -87,6 +88,7 @@ mtime_ns|0"
     output_is 1
 }
 
+# bats test_tags=threads
 @test "large files, and more of them than fit into a batch, arrive whole" {
     mkdir t
     for i in 1 2 3 4 5; do
@@ -484,6 +486,7 @@ mtime_ns|0"
     run_fail 2 sb pack c.barecat f
 }
 
+# bats test_tags=threads
 @test "few files are open at once, however many shards and directories there are" {
     mkdir t
     for i in {1..150}; do
@@ -501,6 +504,7 @@ mtime_ns|0"
     run_ok sb diff -C t a.barecat
 }
 
+# bats test_tags=threads
 @test "small shards that many threads fill at once" {
     mkdir t
     seq 60000 | split -d -a 3 -l 100 - t/
@@ -610,6 +614,7 @@ mtime_ns|0"
     done
 }
 
+# bats test_tags=threads
 @test "--compress: large files and standard input, and bytes that do not depend on threads" {
     mkdir t
     seq 900000 >t/large

@@ -115,7 +115,7 @@ state_of() {
     mkdir -p tree/{a,b}
     touch tree/{a,b}/file{1..40}
     # Leaks cannot be looked for under strace.
-    ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS timeout 60 strace -f -o trace \
+    ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 timeout 60 strace -f -o trace \
         -e trace=newfstatat,statx,stat,lstat,openat,readlinkat \
         "$SHARDBOX" pack --part=2/4 p.barecat -C tree .
     sed -n 's/.*"\(file[0-9]*\)".*/\1/p' trace | sort >touched

@@ -116,6 +116,7 @@ is_current() {
     stderr_is ""
 }
 
+# bats test_tags=threads
 @test "--protect makes parity files for what a command writes, and brings them up to date" {
     mkdir tree
     seq 6000 >tree/1

@@ -521,6 +521,7 @@ shardbox protect: dangling: is a symbolic link; give the file that it leads to"
     only f
 }
 
+# bats test_tags=threads
 @test "the number of threads does not matter to what is protected" {
     make_file f
     rm f-parity
@@ -581,6 +582,7 @@ damage() {
     touch -r time "$1"
 }
 
+# bats test_tags=threads
 @test "an archive is protected with its shards, also if these are named, too" {
     make_protected_archive
     stderr_is ""
@@ -597,6 +599,7 @@ shardbox protect: a-shard-00002-parity: written'
     run_ok sb verify a
 }
 
+# bats test_tags=threads
 @test "a damaged shard and a damaged index are repaired, also where the index cannot be opened" {
     local at
     make_protected_archive

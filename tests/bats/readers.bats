@@ -58,6 +58,7 @@ add_shard() {
     run_ok timeout 100 "$SHARDBOX" pack -q --append --seal a.barecat new
 }
 
+# bats test_tags=threads
 @test "cat: files that are moved, and shards that are cut, while its output waits" {
     for sums in 'with sums' 'without sums'; do
         rm -rf a.barecat* goes stays
@@ -69,6 +70,7 @@ add_shard() {
     done
 }
 
+# bats test_tags=threads
 @test "cat: the same, while another thread looks names up" {
     for sums in 'with sums' 'without sums'; do
         rm -rf a.barecat* goes stays
@@ -81,6 +83,7 @@ add_shard() {
     done
 }
 
+# bats test_tags=threads
 @test "cat: a large file moves between two of its blocks" {
     for sums in 'with sums' 'without sums'; do
         rm -rf a.barecat* goes stays
@@ -96,6 +99,7 @@ add_shard() {
     done
 }
 
+# bats test_tags=threads
 @test "convert: every file that stays comes once, wherever it was moved to" {
     for sums in 'with sums' 'without sums'; do
         rm -rf a.barecat* goes stays out
@@ -112,6 +116,7 @@ add_shard() {
     done
 }
 
+# bats test_tags=threads
 @test "find and ls: what is added, removed or moved meanwhile does not hide the rest" {
     make_both
     during rearrange sb find --type=f --sort=address a.barecat
@@ -121,6 +126,7 @@ add_shard() {
     [[ ! -s said ]] || fail "$(cat said)"
 }
 
+# bats test_tags=threads
 @test "a shard that was begun meanwhile is found" {
     make_both
     exec 6> >("$SHARDBOX" cat --batch -T - a.barecat >answers 2>said)
@@ -135,6 +141,7 @@ add_shard() {
     [[ ! -s said ]]
 }
 
+# bats test_tags=threads
 @test "a file that was removed while it was read is called that, not damaged" {
     make_both 'without sums'
     status=0
@@ -146,6 +153,7 @@ add_shard() {
     done
 }
 
+# bats test_tags=threads
 @test "a file that was replaced before it was read is the new one" {
     make_both
     find stays -name 'a-file*' >names
@@ -154,6 +162,7 @@ add_shard() {
     xargs cat <names | cmp - got
 }
 
+# bats test_tags=threads
 @test "verify goes on rightly while the archive is rearranged" {
     make_both
     # Something to say at once, and more than a pipe holds behind it.
@@ -164,8 +173,7 @@ add_shard() {
 }
 
 @test "every reading command beside writers of every kind, with checksums and without" {
-    run_ok "$PROJECT/tests/faults/readers" -n 1 within between
-    output_has 'readers: 0 bad'
-    run_ok "$PROJECT/tests/faults/readers" -n 1 defrag split writers
+    release_build
+    run_ok "$PROJECT/tests/faults/readers" -n 1 within writers
     output_has 'readers: 0 bad'
 }

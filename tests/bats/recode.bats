@@ -27,6 +27,7 @@ load helper
     done
 }
 
+# bats test_tags=threads
 @test "the same files give the same bytes, whatever the threads" {
     local suffix
     make_tree tree

@@ -21,11 +21,7 @@ setup() {
 killed_at() {
     local at=$1
     shift
-    # The sanitizers' runtime must come before any library.
-    if [[ $(basename "$(dirname "$SHARDBOX")") == @(sanitize|thread) ]] ||
-        [[ ! -e ${FAULT_SHIM:-} ]]; then
-        skip "needs the shim, which does not go with a sanitizer"
-    fi
+    need_shim
     (
         export FAULT_CALLS=write,sync,rename,truncate,create,unlink FAULT_AT=$at FAULT_HOW=kill
         export LD_PRELOAD=$FAULT_SHIM

@@ -396,6 +396,7 @@ empty/inner"
     run_ok sb verify --strict a.barecat
 }
 
+# bats test_tags=threads
 @test "parts do not depend on the number of threads" {
     make_files
     run_ok sb split --parts=2 -j1 -o 'a-{}.barecat' a.barecat

@@ -23,6 +23,7 @@ equal() {
     run_ok sb verify --strict a.barecat
 }
 
+# bats test_tags=threads
 @test "a new archive, then nothing to do: no byte is read, and nothing is written" {
     need_strace
     run_ok sb sync t a.barecat
@@ -39,6 +40,7 @@ equal() {
     [[ $(stat -c '%n %i %Y %Z %s' a.barecat*) == "$before" ]]
 }
 
+# bats test_tags=threads
 @test "what differs: bytes, the row alone, what is new; -i and --json say how" {
     sb sync t a.barecat
     shard=$(stat -c %s a.barecat-shard-00000)
@@ -311,6 +313,7 @@ equal() {
     run_ok sb diff -C out a.barecat
 }
 
+# bats test_tags=threads
 @test "what a program has open keeps its bytes" {
     sb sync t a.barecat
     sb sync a.barecat out/
@@ -545,6 +548,7 @@ EOF
 }
 
 # SYNC_TREES: how many; more of them are tried by hand.
+# bats test_tags=threads
 @test "trees that change at random, both ways: rsync has nothing to say" {
     for ((seed = 1; seed <= ${SYNC_TREES:-25}; seed++)); do
         ((seed % 5 != 1)) || rm -rf random unpacked
@@ -598,4 +602,94 @@ EOF
             "$SHARDBOX" sync -n -i --delete "--threads=$threads" slow s.barecat
         output_is $'>f.st...... a/c/7\n.d..t...... b/d/\n*deleting   b/d/9'
     done
+}
+
+@test "--detect-renamed does not take over an extent that is damaged" {
+    for i in 1 2 3; do
+        seq "$i" 5000 >"t/f$i"
+    done
+    age
+    sb sync t a.barecat
+    flip_byte a.barecat-shard-00000 "$(sql a.barecat "SELECT offset + 9 FROM files WHERE path = 'f2'")"
+    mv t/f1 t/g1
+    mv t/f2 t/g2
+    run_ok sb sync -i --delete --detect-renamed t a.barecat
+    output_has 'cf+++++++++ g1'
+    output_has '>f+++++++++ g2'
+    output_has '*deleting   f2'
+    equal
+}
+
+@test "times of one second: other fractions make bytes be compared, the same ones do not" {
+    sb sync t a.barecat
+    sb sync a.barecat u/
+    # The same size, another fraction, and whole seconds as some file systems have them
+    for time in '07:08:09' '07:08:09.5'; do
+        seq 1000 | tac >u/c/n
+        touch -d "2024-05-06 $time" u/c/n
+        run_ok sb sync -i a.barecat u/
+        output_has '>fc'
+        cmp t/c/n u/c/n
+        # Only the time differs: it is set, and not again.
+        touch -d "2024-05-06 $time" u/c/n
+        run_ok sb sync a.barecat u/
+        [[ $(stat -c %y u/c/n) == *.123456789* ]]
+        seq 1000 | tac >t/c/n
+        touch -d "2024-05-06 $time" t/c/n
+        run_ok sb sync -i t a.barecat
+        output_is '>fc.t...... c/n'
+        equal
+        seq 1000 >t/c/n
+        age
+        sb sync -q t a.barecat
+    done
+    # Equal nanoseconds skip a file.
+    seq 1000 | tac >u/c/n
+    touch -d '2024-05-06 07:08:09.123456789' u/c/n
+    run_ok sb sync -i a.barecat u/
+    output_is ''
+}
+
+@test "a directory of mode 0555 is written to by its owner, and has that mode again" {
+    ((EUID == 0)) || skip "needs to become nobody"
+    chmod 555 t/a t/a/b
+    sb sync t a.barecat
+    chown -R 65534:65534 .
+    chmod a+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR"/.. .
+    own() {
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$SHARDBOX" "$@"
+    }
+    run_ok own sync a.barecat u/
+    mkdir t/a/new
+    echo changed >t/a/1
+    echo more >t/a/b/more
+    rm t/a/b/2
+    chmod 500 t/a/new
+    sb sync -q --delete t a.barecat
+    run_ok own sync --delete a.barecat u/
+    run_ok sb diff -C u a.barecat
+    [[ $(stat -c %a u/a u/a/b u/a/new | tr '\n' ' ') == '555 555 500 ' ]]
+    # A run that is killed while it is open is made good by the next one.
+    chmod 755 u/a
+    rm u/a/1
+    run_ok own sync --delete a.barecat u/
+    [[ $(stat -c %a u/a) == 555 ]]
+    # One that fails closes it again.
+    echo again >t/a/1
+    echo x >t/a/b/x
+    sb sync -q t a.barecat
+    need_strace
+    cp "$SHARDBOX" program # the directories above that may not be open to nobody
+    ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 run_fail 2 setpriv --reuid=65534 --regid=65534 --clear-groups \
+        strace -qq -o calls -f -e trace=write -e inject=pwrite64,write:error=ENOSPC:when=1+ \
+        ./program sync a.barecat u/
+    [[ $(stat -c %a u/a u/a/b | tr '\n' ' ') == '555 555 ' ]]
+    run_ok own sync a.barecat u/
+    run_ok sb diff -C u a.barecat
+    # That of another is not.
+    chown 0 u/a/b
+    echo y >t/a/b/x
+    sb sync -q t a.barecat
+    run_fail 1 own sync a.barecat u/
+    stderr_has 'a/b/x: cannot be created under a temporary name: Permission denied'
 }

@@ -51,6 +51,7 @@ END
     same_tree tree back
 }
 
+# bats test_tags=threads
 @test "the bytes do not depend on threads, nor on where they go" {
     local suffix
     make_archive

@@ -81,6 +81,7 @@ PYTHON
     done
 }
 
+# bats test_tags=threads
 @test "on one thread and on many" {
     make_containers
     for threads in 1 2 7; do
@@ -167,6 +168,7 @@ PYTHON
     [[ $(stat -c '%u:%g %a' kept/f) == '12345:54321 4755' ]]
 }
 
+# bats test_tags=threads
 @test "large members come in parts, and are whole" {
     mkdir tree
     head -c 9000000 /dev/urandom >tree/big
@@ -186,6 +188,7 @@ PYTHON
     done
 }
 
+# bats test_tags=threads
 @test "holes stay holes" {
     mkdir tree
     truncate -s 40M tree/hole
@@ -201,6 +204,7 @@ PYTHON
     done
 }
 
+# bats test_tags=threads
 @test "hard links are links, also to links and under other directories" {
     mkdir -p tree/d tree/e/f
     echo one >tree/d/a
@@ -227,7 +231,7 @@ PYTHON
 @test "where the file system has no hard links, they are copies" {
     need_strace
     tar_of a.tar <<<'f("a", "one"); h("b", "a"); f("big", b"x" * 3000000); h("c", "big")'
-    ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS run_ok traced -o trace -e trace=linkat \
+    ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 run_ok traced -o trace -e trace=linkat \
         -e inject=linkat:error=EPERM "$SHARDBOX" unpack -C out a.tar
     [[ $(<out/b) == one && $(stat -c '%h %Y %a' out/b) == '1 1000000000 644' ]]
     cmp out/big out/c
@@ -506,6 +510,7 @@ PYTHON
     [[ $(ls -A out) == '' ]]
 }
 
+# bats test_tags=threads
 @test "what came before the place where a tar breaks off is there" {
     mkdir tree
     seq 1000 >tree/a

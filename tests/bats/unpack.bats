@@ -52,6 +52,7 @@ one() {
     same_tree tree out
 }
 
+# bats test_tags=threads
 @test "the same on one thread, on many, and unchecked" {
     make_archive
     for options in --threads=1 --threads=7 --no-check --sync; do
@@ -151,6 +152,7 @@ one() {
     [[ $(readlink out/up) == .. ]]
 }
 
+# bats test_tags=threads
 @test "--strip-components: of files that get one name the first one counts, on any threads" {
     one {1..9}/same
     for threads in 1 2 3 5 8; do
@@ -562,6 +564,7 @@ as_nobody() {
     [[ $(stat -c '%a %y' victim) == "700 2001-01-01 00:00:00.000000000 +0000" ]]
 }
 
+# bats test_tags=threads
 @test "a directory that another process keeps swapping for a link leads nowhere" {
     mkdir victim
     for ((i = 0; i < 200; i++)); do
@@ -667,6 +670,7 @@ as_nobody() {
     [[ ! -e out/numbers && $(<out/one) == x ]]
 }
 
+# bats test_tags=threads
 @test "files and directories of the same address order: empty ones, and thousands in one directory" {
     mkdir -p tree/wide tree/empty
     (cd tree/wide && seq 5000 | split -l 1 -a 4 - f)

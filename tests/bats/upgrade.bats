@@ -229,6 +229,7 @@ would set config.shard_size_limit to none"
     [[ $(sql a.barecat "SELECT num_files_tree FROM dirs WHERE path = ''") == 21 ]]
 }
 
+# bats test_tags=threads
 @test "--checksums: absent ones are computed, present ones kept" {
     make_archive
     sql a.barecat "SELECT path, crc32c FROM files ORDER BY path" >before

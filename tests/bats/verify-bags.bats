@@ -331,6 +331,7 @@ beside_append() {
     stderr_has 'b.bagz: what is repaired is read, and all of it'
 }
 
+# bats test_tags=threads
 @test "bytes do not depend on the number of threads" {
     local record records=()
     for record in {1..300}; do

@@ -69,6 +69,7 @@ repaired='shardbox verify: a.barecat: 1 damaged file (1.9K) restored from'
     is_as_before
 }
 
+# bats test_tags=threads
 @test "shards that are missing or short are made whole, with many threads as with one" {
     for threads in 1 5; do
         rm a.barecat-shard-00000

@@ -151,6 +151,7 @@ nothing_else_is_here() {
     archive=text.barecat metric_is exit_status 2
 }
 
+# bats test_tags=threads
 @test "a run that a signal ends writes what it found" {
     make_archive
     flip a.txt

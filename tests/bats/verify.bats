@@ -17,6 +17,7 @@ offset_of() {
 
 shard=a.barecat-shard-00000
 
+# bats test_tags=threads
 @test "a sound archive is passed in silence" {
     make_archive
     run_ok sb verify a.barecat
@@ -44,6 +45,7 @@ shard=a.barecat-shard-00000
     stderr_is "shardbox verify: a.barecat: 2 defects; copy the damaged shards again, or restore the files from another copy with --repair-from=COPY"
 }
 
+# bats test_tags=threads
 @test "a flipped byte is found wherever it is in a large file, on any number of threads" {
     head -c 3000000 /dev/zero >zeros
     sb pack a.barecat zeros

@@ -49,6 +49,7 @@ place_of() {
     diff -r tree out
 }
 
+# bats test_tags=threads
 @test "the bytes do not depend on the number of threads" {
     make_tree tree
     for i in {1..300}; do

@@ -103,7 +103,7 @@ old_or_new() {
 # A commit in place that failed half-way may turn out to have happened, when its journal is lost: the
 # note of it stays for the next writer, who can tell.
 commit_failed() {
-    [[ $scenario == @(append|sync|stream|viewmore|mergemore|reshard|defrag|quick) ]] && ! grep -qv '\.new$' log
+    [[ $scenario == @(append|sync|stream|viewmore|mergemore|rm|mv|reshard|defrag|quick) ]] && ! grep -qv '\.new$' log
 }
 
 # What a run of verify remembers: the state before, or a later one. It is of an archive by its path.
@@ -192,7 +192,7 @@ check_share() {
 # is_kept_note PHASE: nothing but the note is in the log, which could not be removed, or is for the next
 # writer, since it is not known what is on disk.
 is_kept_note() {
-    [[ $1 == failed && ${calls-} == @(unlink|sync) ]] && ! grep -qv '\.new$' log
+    [[ $1,${calls-} == @(failed,@(unlink|sync)|finished,unlink) ]] && ! grep -qv '\.new$' log
 }
 
 start_append() {

@@ -1,5 +1,7 @@
 #include "archive/own/own_names.h"
 
+#include "archive/parity/note.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,30 +40,43 @@ static bool eat(const char **text, const char *word)
     return true;
 }
 
-static bool is_shard(const char *rest, uint32_t *number)
+/* Of a shard, or of what is beside one: *end is what follows the number. */
+static bool is_shard(const char *rest, uint32_t *number, const char **end)
 {
-    if (!eat(&rest, SHARD) || strlen(rest) != SHARD_DIGITS ||
-        strspn(rest, "0123456789") != SHARD_DIGITS)
+    if (!eat(&rest, SHARD) || strspn(rest, "0123456789") != SHARD_DIGITS)
         return false;
     *number = (uint32_t)strtoul(rest, NULL, 10);
+    *end = rest + SHARD_DIGITS;
     return true;
+}
+
+static bool is_one_of(const char *rest, const char *const *ends)
+{
+    while (*ends && strcmp(rest, *ends) != 0)
+        ends++;
+    return *ends;
 }
 
 static bool is_end_of_index(const char *rest)
 {
-    return strcmp(rest, "") == 0 || strcmp(rest, "-journal") == 0 || strcmp(rest, "-wal") == 0 ||
-           strcmp(rest, "-shm") == 0;
+    static const char *const ends[] = {
+        "", "-journal", "-wal", "-shm", SB_PROTECT_SUFFIX, SB_REPAIR_END, NULL};
+
+    return is_one_of(rest, ends);
 }
 
 struct sb_own sb_own_of_rest(const char *rest)
 {
     bool part = eat(&rest, SB_PART), new = eat(&rest, SB_NEW_SUFFIX);
     struct sb_own own = {.kind = SB_OWN_NONE};
+    const char *end;
 
     if (new &&eat(&rest, "-index"))
         own.kind = is_end_of_index(rest) ? SB_OWN_NEW : SB_OWN_NONE;
-    else if (is_shard(rest, &own.shard))
+    else if (is_shard(rest, &own.shard, &end) && *end == '\0')
         own.kind = part || new ? SB_OWN_NEW : SB_OWN_SHARD;
+    else if (is_shard(rest, &own.shard, &end) && strcmp(end, SB_PROTECT_SUFFIX) == 0)
+        own.kind = part || new ? SB_OWN_NEW : SB_OWN_SHARD_PARITY;
     else if (new)
         own.kind = *rest == '\0' ? SB_OWN_NEW : SB_OWN_NONE;
     else if (is_end_of_index(rest))
@@ -78,11 +93,19 @@ struct sb_own sb_own_of(const char *name, const char *base)
     return sb_own_of_rest(name);
 }
 
+bool sb_own_may_be_elsewhere(const char *rest)
+{
+    size_t size = strlen(rest), parity = strlen(SB_PROTECT_SUFFIX);
+
+    return strcmp(rest, SB_REPAIR_END) == 0 ||
+           (size >= parity && strcmp(rest + size - parity, SB_PROTECT_SUFFIX) == 0);
+}
+
 bool sb_is_new_shard(const char *path)
 {
     size_t size = strlen(path), tail = strlen(SB_NEW_SUFFIX SHARD) + SHARD_DIGITS;
-    const char *rest = path + size - tail;
+    const char *rest = path + size - tail, *end;
     uint32_t number;
 
-    return size > tail && eat(&rest, SB_NEW_SUFFIX) && is_shard(rest, &number);
+    return size > tail && eat(&rest, SB_NEW_SUFFIX) && is_shard(rest, &number, &end) && !*end;
 }

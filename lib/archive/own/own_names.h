@@ -7,6 +7,10 @@
  *   A.new-index, A.new-shard-NNNNN   files that it makes
  *   A.part, and all of these for A.part    the unfinished archive of a run with --checkpoint
  * (part.h) -journal, -wal, -shm         SQLite's, after the name of an index
+ *   -parity                      the parity file, after the name of an index or a shard
+ *   -before-repair               what a repair replaced, after the name of an index
+ *
+ * The last two may also be in another directory (--parity-dir).
  *
  * A name alone does not prove who made the file. A file of such a name is the archive's if its
  * index counts the shard (shardcount.h), or if a note has its name and identity (note.h).
@@ -24,6 +28,7 @@
 #define SB_NEW_SUFFIX ".new"
 #define SB_NEW_INDEX  ".new-index"
 #define SB_PART       ".part"
+#define SB_REPAIR_END "-before-repair"
 
 /* PREFIX-shard-NNNNN; the caller frees it. NULL with err set: no memory. */
 char *sb_shard_name(const char *prefix, uint32_t shard, struct sb_error *err);
@@ -33,15 +38,16 @@ char *sb_own_name(const char *path, const char *suffix, struct sb_error *err);
 
 enum sb_own_kind {
     SB_OWN_NONE,      /* not an archive's */
-    SB_OWN_INDEX,     /* or one of SQLite's files beside it */
+    SB_OWN_INDEX,     /* or one of the files beside it: SQLite's, parity, what a repair replaced */
     SB_OWN_OLD_INDEX, /* likewise; the archive's only if no index has the new name */
     SB_OWN_SHARD,
+    SB_OWN_SHARD_PARITY,
     SB_OWN_NEW, /* of a writer that is running, or was killed; also those of a part */
 };
 
 struct sb_own {
     enum sb_own_kind kind;
-    uint32_t shard; /* of SB_OWN_SHARD */
+    uint32_t shard; /* of SB_OWN_SHARD and SB_OWN_SHARD_PARITY */
 };
 
 /* What kind of name a file name, without directories, is for the archive `base`. */
@@ -49,6 +55,9 @@ struct sb_own sb_own_of(const char *name, const char *base);
 
 /* The same for the part of a name after the base. */
 struct sb_own sb_own_of_rest(const char *rest);
+
+/* Is it after its base what may also be in another directory? */
+bool sb_own_may_be_elsewhere(const char *rest);
 
 /* Is it the path of a shard without its final name? */
 bool sb_is_new_shard(const char *path);

@@ -163,6 +163,8 @@ static enum sb_code meet_moved(struct archive_sink *self, const struct sb_member
     item->old_row = old.row;
     item->old_size = old.size;
     item->old_crc = old.crc32c;
+    item->old_shard = old.shard;
+    item->old_offset = old.offset;
     item->mark |= MARK_NEW_ROW | MARK_MOVED;
     return SB_OK;
 }
@@ -219,6 +221,7 @@ enum sb_code sb_meet_compare(const struct archive_sink *self, struct sb_batch *b
                              struct sb_item *item, struct sb_error *err)
 {
     enum sb_code code = sb_item_sum_all(batch, item, err);
+    bool intact = true;
 
     if (code == SB_END)
         item->state = SB_ITEM_FAILED;
@@ -226,6 +229,13 @@ enum sb_code sb_meet_compare(const struct archive_sink *self, struct sb_batch *b
         return code == SB_END ? SB_OK : code;
     if (item->summed_size != item->old_size || item->sum != item->old_crc)
         return item->replaces || item->mark & MARK_MOVED ? SB_OK : refuse(self, batch, item, err);
+    /* What is damaged in the archive is not taken over, where good bytes are at hand. */
+    if (item->mark & MARK_MOVED &&
+        sb_unmet_check_moved(self->unmet, item->old_shard, item->old_offset, item->old_size,
+                             item->old_crc, &intact, err))
+        return err->code;
+    if (!intact)
+        return SB_OK;
     item->mark |= MARK_SAME_BYTES;
     item->state = SB_ITEM_STORED;
     return SB_OK;

@@ -2,10 +2,12 @@
 
 #include "archive/archive.h"
 #include "archive/database.h"
+#include "archive/shards.h"
 #include "archive/writer/rowset.h"
 #include "archive/writer/writer.h"
 #include "core/buf.h"
 #include "core/glob.h"
+#include "core/interrupt.h"
 #include "core/name.h"
 #include "core/number.h"
 #include "store/name_set.h"
@@ -21,6 +23,7 @@ struct sb_unmet {
     struct sb_unmet_options options;
     size_t under_size;
     struct sb_archive *archive; /* NULL: not opened yet */
+    struct sb_shards *shards;   /* NULL until it knows what was moved */
     struct sb_rowset files, dirs;
     struct sb_rowset coming; /* files whose names are foreseen */
     bool foresees, knows_moved;
@@ -69,6 +72,7 @@ void sb_unmet_free(struct sb_unmet *unmet)
     sqlite3_finalize(unmet->take_moved);
     sqlite3_finalize(unmet->get_moved);
     sb_database_close(unmet->db);
+    sb_shards_free(unmet->shards);
     sb_archive_free(unmet->archive);
     sb_rowset_release(&unmet->files);
     sb_rowset_release(&unmet->dirs);
@@ -131,6 +135,8 @@ static enum sb_code add_moved(struct sb_unmet *unmet, const struct sb_entry *ent
     sqlite3_bind_int64(unmet->add_moved, 3, entry->mtime_ns);
     sqlite3_bind_int64(unmet->add_moved, 4, entry->crc32c);
     sqlite3_bind_blob64(unmet->add_moved, 5, entry->path, entry->path_size, SQLITE_STATIC);
+    sqlite3_bind_int64(unmet->add_moved, 6, entry->shard);
+    sqlite3_bind_int64(unmet->add_moved, 7, entry->offset);
     return sb_database_step(unmet->add_moved, err);
 }
 
@@ -144,7 +150,7 @@ static enum sb_code know_moved(struct sb_unmet *unmet, struct sb_error *err)
     enum sb_code code = sb_database_run(
         unmet->db,
         "CREATE TABLE moved (row INTEGER PRIMARY KEY, size INTEGER, mtime_ns INTEGER,"
-        " crc32c INTEGER, name BLOB, taken INTEGER DEFAULT 0);"
+        " crc32c INTEGER, name BLOB, shard INTEGER, offset INTEGER, taken INTEGER DEFAULT 0);"
         "CREATE INDEX moved_size ON moved (size, mtime_ns, taken)",
         err);
 
@@ -152,12 +158,14 @@ static enum sb_code know_moved(struct sb_unmet *unmet, struct sb_error *err)
     if (!code)
         code = SB_PREPARE(
             unmet->db, err,
-            {&unmet->add_moved, "INSERT INTO moved (row, size, mtime_ns, crc32c, name)"
-                                " VALUES (?1, ?2, ?3, ?4, ?5)"},
-            {&unmet->find_moved, "SELECT row, crc32c FROM moved WHERE size = ?1 AND mtime_ns = ?2"
-                                 " AND taken = 0 ORDER BY row LIMIT 1"},
+            {&unmet->add_moved, "INSERT INTO moved (row, size, mtime_ns, crc32c, name, shard,"
+                                " offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+            {&unmet->find_moved, "SELECT row, crc32c, shard, offset FROM moved WHERE size = ?1"
+                                 " AND mtime_ns = ?2 AND taken = 0 ORDER BY row LIMIT 1"},
             {&unmet->take_moved, "UPDATE moved SET taken = 1 WHERE row = ?1"},
             {&unmet->get_moved, "SELECT name FROM moved WHERE row = ?1"});
+    if (!code)
+        code = sb_shards_open(&unmet->shards, unmet->archive, err);
     if (!code)
         code = sb_cursor_open(&cursor, unmet->archive, &query, err);
     while (!code) {
@@ -185,12 +193,30 @@ enum sb_code sb_unmet_find_moved(struct sb_unmet *unmet, const struct sb_entry *
     if (sb_database_row(unmet->find_moved, &code, err)) {
         old->row = sqlite3_column_int64(unmet->find_moved, 0);
         old->crc32c = (uint32_t)sqlite3_column_int64(unmet->find_moved, 1);
+        old->shard = (uint32_t)sqlite3_column_int64(unmet->find_moved, 2);
+        old->offset = sqlite3_column_int64(unmet->find_moved, 3);
     }
     sqlite3_reset(unmet->find_moved);
     if (code || old->row == 0)
         return code ? code : SB_NOENT;
     sqlite3_bind_int64(unmet->take_moved, 1, old->row);
     return sb_database_step(unmet->take_moved, err);
+}
+
+static enum sb_code pass_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    (void)context, (void)data, (void)size;
+    return sb_heed_interrupt(err);
+}
+
+enum sb_code sb_unmet_check_moved(const struct sb_unmet *unmet, uint32_t shard, int64_t offset,
+                                  int64_t size, uint32_t crc32c, bool *intact, struct sb_error *err)
+{
+    enum sb_code code =
+        sb_shards_stream(unmet->shards, shard, offset, size, &crc32c, pass_block, NULL, err);
+
+    *intact = !code;
+    return code == SB_INTERRUPT || code == SB_NOMEM ? code : SB_OK;
 }
 
 enum sb_code sb_unmet_moved(struct sb_unmet *unmet, int64_t row, struct sb_entry *old,

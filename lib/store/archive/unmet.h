@@ -40,12 +40,19 @@ enum sb_code sb_unmet_meet(struct sb_unmet *unmet, const struct sb_entry *old, b
 /*
  * Files that only have other names by now: before the members come, foresee notes the name of each.
  * Then find_moved looks for a file of the archive whose name does not come, and which has the size
- * and time of a new one: its row and CRC32C are in *old; it is found once. SB_NOENT: none has.
+ * and time of a new one: its row, extent and CRC32C are in *old; it is found once. SB_NOENT: none
+ * has.
  */
 enum sb_code sb_unmet_foresee(struct sb_unmet *unmet, const char *name, size_t size,
                               struct sb_error *err) SB_CHECKED;
 enum sb_code sb_unmet_find_moved(struct sb_unmet *unmet, const struct sb_entry *entry,
                                  struct sb_entry *old, struct sb_error *err) SB_CHECKED;
+
+/* Are the bytes of the extent that find_moved has found those of its CRC32C? Any thread.
+ * SB_INTERRUPT. */
+enum sb_code sb_unmet_check_moved(const struct sb_unmet *unmet, uint32_t shard, int64_t offset,
+                                  int64_t size, uint32_t crc32c, bool *intact,
+                                  struct sb_error *err) SB_CHECKED;
 
 /* The row that find_moved has found. Its strings live until the next call. */
 enum sb_code sb_unmet_moved(struct sb_unmet *unmet, int64_t row, struct sb_entry *old,

@@ -3,6 +3,7 @@
 
 #include "core/buf.h"
 #include "core/io.h"
+#include "store/own_files.h"
 #include "store/tree/names.h"
 #include "store/tree/read.h"
 #include "store/tree/walk.h"
@@ -19,6 +20,7 @@ struct tree_hierarchy {
     struct sb_hierarchy hierarchy;
     int root;
     struct sb_walk walk; /* of the listings */
+    const struct sb_own_files *own;
 };
 
 struct sb_listing {
@@ -118,6 +120,8 @@ static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *list
                 continue;
             return sb_fail_errno(err, errno, "%s cannot be looked up", name);
         }
+        if (!S_ISDIR(st.st_mode) && sb_own_files_is_one(own->own, fd, name, &st, false))
+            continue;
         if ((listing->dir_size > 0 && sb_buf_add_char(&listing->path, '/')) ||
             sb_buf_add_text(&listing->path, name))
             return sb_fail_memory(err);
@@ -203,7 +207,7 @@ static const struct sb_hierarchy_ops tree_ops = {
 };
 
 enum sb_code sb_hierarchy_open_tree(struct sb_hierarchy **out, const char *dir,
-                                    struct sb_error *err)
+                                    const struct sb_own_files *own_files, struct sb_error *err)
 {
     struct tree_hierarchy *own;
     int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -216,7 +220,7 @@ enum sb_code sb_hierarchy_open_tree(struct sb_hierarchy **out, const char *dir,
         close(root);
         return sb_fail_memory(err);
     }
-    *own = (struct tree_hierarchy){.hierarchy.ops = &tree_ops, .root = root};
+    *own = (struct tree_hierarchy){.hierarchy.ops = &tree_ops, .root = root, .own = own_files};
     sb_walk_init(&own->walk, root);
     *out = &own->hierarchy;
     return SB_OK;

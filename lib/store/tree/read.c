@@ -1,13 +1,10 @@
 #include "store/tree/read.h"
 
-#include "archive/own/own_names.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "core/kept_open.h"
-#include "core/name.h"
 #include "core/throttle.h"
 #include "core/time.h"
-#include "store/part_name.h"
 #include "store/tree/tree.h"
 
 #include <errno.h>
@@ -110,60 +107,10 @@ static enum sb_code leave_out_errno(const struct sb_member *member, int error_nu
                      err);
 }
 
-static bool has_own_name(const struct sb_tree_read *how, const char *name)
-{
-    struct sb_own own;
-
-    if (how->own_share.count > 0)
-        return sb_is_part_file(name, how->own_base, how->own_share);
-    own = sb_own_of(name, how->own_base);
-    return own.kind == SB_OWN_SHARD ? own.shard < *how->own_shards
-                                    : own.kind == SB_OWN_INDEX || own.kind == SB_OWN_NEW;
-}
-
-/* The index is known by whatever name: it is open. */
-static bool is_own_file(const struct sb_tree_read *how, const char *component,
-                        const struct stat *st)
-{
-    const char *last = sb_base_name(component);
-    struct stat ours;
-    char *path;
-    bool same;
-
-    if (!how->own_base)
-        return false;
-    if (sb_is_kept_open(st))
-        return true;
-    if (!has_own_name(how, last) || asprintf(&path, "%s/%s", how->own_dir, last) < 0)
-        return false;
-    same = (how->dereference ? stat(path, &ours) : lstat(path, &ours)) == 0 &&
-           ours.st_dev == st->st_dev && ours.st_ino == st->st_ino;
-    free(path);
-    return same;
-}
-
-/* Another part's process may have renamed or removed it since the walk came by. */
-static bool was_own_file(const struct sb_tree_read *how, const struct sb_member *member)
-{
-    const char *last = sb_base_name(member->component);
-    struct stat ours, theirs;
-    char *dir;
-    bool same;
-
-    if (!how->own_base || !has_own_name(how, last) ||
-        asprintf(&dir, "%.*s.", (int)(last - member->component), member->component) < 0)
-        return false;
-    same = fstatat(member->dir_fd, dir, &theirs, 0) == 0 && stat(how->own_dir, &ours) == 0 &&
-           ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
-    free(dir);
-    return same;
-}
-
 static enum sb_code leave_out_self(const struct sb_member *member, struct sb_events *events,
                                    struct sb_error *err)
 {
-    enum sb_code code =
-        report(member, SB_WARNING, "self", "is the archive itself; left out", events, err);
+    enum sb_code code = report(member, SB_WARNING, "self", SB_SELF_TEXT, events, err);
 
     return code ? code : SB_END;
 }
@@ -174,7 +121,7 @@ static bool leads_to_self(const struct sb_tree_read *how, const struct sb_member
 {
     struct stat st;
 
-    return how->dereference && how->own_base &&
+    return how->dereference && how->own &&
            fstatat(member->dir_fd, member->component, &st, 0) == 0 && sb_is_kept_open(&st);
 }
 
@@ -184,7 +131,7 @@ static enum sb_code check_file(const struct sb_tree_read *how, struct sb_member 
 {
     if (!S_ISREG(st->st_mode))
         return leave_out(member, "changed", "is no longer a regular file; left out", events, err);
-    if (is_own_file(how, member->component, st))
+    if (sb_own_files_is_one(how->own, member->dir_fd, member->component, st, how->dereference))
         return leave_out_self(member, events, err);
     sb_tree_metadata(member, st);
     member->entry.size = st->st_size;
@@ -207,10 +154,15 @@ static enum sb_code open_file(const struct sb_tree_read *how, struct sb_member *
         return leave_out_self(member, events, err);
     out->fd =
         openat(member->dir_fd, member->component, how->dereference ? flags : flags | O_NOFOLLOW);
-    if (out->fd < 0 && errno == ENOENT && was_own_file(how, member))
-        return leave_out_self(member, events, err);
-    if (out->fd < 0)
-        return leave_out_errno(member, errno, events, err);
+    if (out->fd < 0) {
+        int failed = errno;
+
+        /* Another process may have renamed or removed it since the walk came by. */
+        if (failed == ENOENT &&
+            sb_own_files_is_one(how->own, member->dir_fd, member->component, NULL, false))
+            return leave_out_self(member, events, err);
+        return leave_out_errno(member, failed, events, err);
+    }
     if (fstat(out->fd, &out->st)) {
         code = leave_out_errno(member, errno, events, err);
         sb_close_kept(out->fd, NULL);
@@ -305,7 +257,7 @@ static enum sb_code load_link(const struct sb_tree_read *how, struct sb_member *
     if (fstatat(member->dir_fd, member->component, &st, AT_SYMLINK_NOFOLLOW))
         return leave_out_errno(member, errno, events, err);
     /* Shards may be links. */
-    if (is_own_file(how, member->component, &st))
+    if (sb_own_files_is_one(how->own, member->dir_fd, member->component, &st, false))
         return leave_out_self(member, events, err);
     size = readlinkat(member->dir_fd, member->component, target, sizeof(target));
     if (size < 0)

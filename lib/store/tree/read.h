@@ -11,28 +11,16 @@
 #ifndef SB_STORE_TREE_READ_H
 #define SB_STORE_TREE_READ_H
 
-#include "core/share.h"
+#include "store/own_files.h"
 #include "store/source.h"
 
-#include <stdatomic.h>
 #include <sys/stat.h>
 
 struct sb_tree_item;
 
 struct sb_tree_read {
-    bool dereference; /* follow links */
-
-    /*
-     * An archive that is written meanwhile, and may be in the tree: its files, which are in
-     * own_dir, are left out, reported as SB_WARNING ("self"), and so is its index under any other
-     * name. own_shards: how many shards it has. own_base NULL: none. Where own_base is the name of
-     * a part (part_name.h), those of the other parts, which other processes write meanwhile, are
-     * left out too, by their names.
-     */
-    const char *own_dir;
-    const char *own_base;
-    const atomic_uint *own_shards;
-    struct sb_share own_share;
+    bool dereference;               /* follow links */
+    const struct sb_own_files *own; /* left out, reported as SB_WARNING ("self"); NULL: none */
 };
 
 /* What an object is, without its name; a time out of reach is the nearest that is in reach. */

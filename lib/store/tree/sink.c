@@ -23,12 +23,21 @@ static struct sb_tree_sink *sink_of(struct sb_sink *sink)
     return (struct sb_tree_sink *)sink;
 }
 
+static void begin_walk(const struct sb_tree_sink *sink, struct sb_walk *walk)
+{
+    sb_walk_init(walk, sink->target.fd);
+    walk->own = sink->options.own;
+}
+
 static void free_sink(struct sb_sink *base)
 {
     struct sb_tree_sink *sink = sink_of(base);
 
     sb_tree_part_release(&sink->part);
     sb_tree_part_release(&sink->late);
+    sb_tree_close_up(&sink->job, &sink->walk);
+    free(sink->opened.dirs);
+    pthread_mutex_destroy(&sink->opened.mutex);
     sb_walk_release(&sink->walk);
     sb_walk_release(&sink->from_walk);
     sb_tree_wave_release(&sink->wave);
@@ -123,6 +132,8 @@ static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb
     if (sink->target.fd >= 0)
         code = sb_walk_to_parent(&sink->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING,
                                  &dir_fd, &component, err);
+    if (!code)
+        code = sb_target_spare(sink->options.own, dir_fd, component, NULL, err);
     if (!code)
         missing = fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW) != 0;
     if (!code && !missing && !S_ISDIR(st.st_mode))
@@ -264,7 +275,7 @@ static enum sb_code look(struct sb_sink *base, struct sb_batch *batch, struct sb
     enum sb_code code = SB_OK;
     struct sb_walk walk;
 
-    sb_walk_init(&walk, sink->target.fd);
+    begin_walk(sink, &walk);
     for (size_t i = 0; !code && i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
@@ -322,7 +333,7 @@ static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct s
     enum sb_code code = SB_OK;
     struct sb_walk walk;
 
-    sb_walk_init(&walk, sink->target.fd);
+    begin_walk(sink, &walk);
     for (size_t i = 0; sink->options.dry_run && !code && i < batch->count; i++)
         code = look_at_link(sink, &walk, batch, &batch->items[i], err);
     for (size_t i = 0; !code && i < batch->count; i++) {
@@ -454,6 +465,7 @@ static enum sb_code commit(struct sb_sink *base, struct sb_error *err)
     if (sink->options.dry_run)
         return SB_OK;
     code = sb_tree_make_wave(sink, err);
+    sb_tree_close_up(&sink->job, &sink->walk);
     if (!code)
         code = sb_tree_finish_directories(sink, err);
     if (!code && sink->options.sync)
@@ -507,11 +519,13 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
                                   .holds = properties_held(options),
                                   .any_names = true};
     sink->options = *options;
-    sink->job = (struct sb_tree_job){.options = &sink->options, .target = &sink->target};
-    sb_walk_init(&sink->walk, sink->target.fd);
-    sb_walk_init(&sink->from_walk, sink->target.fd);
-    sb_walk_init(&sink->part.walk, sink->target.fd);
-    sb_walk_init(&sink->late.walk, sink->target.fd);
+    sink->job = (struct sb_tree_job){
+        .options = &sink->options, .target = &sink->target, .opened = &sink->opened};
+    pthread_mutex_init(&sink->opened.mutex, NULL);
+    begin_walk(sink, &sink->walk);
+    begin_walk(sink, &sink->from_walk);
+    begin_walk(sink, &sink->part.walk);
+    begin_walk(sink, &sink->late.walk);
     if (open_tables(sink, err)) {
         sb_sink_free(&sink->base);
         return err->code;

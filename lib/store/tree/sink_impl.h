@@ -15,6 +15,7 @@ struct sb_tree_sink {
     struct sb_tree_sink_options options;
     struct sb_target target;
     struct sb_tree_job job;
+    struct sb_tree_opened opened;
     struct sqlite3 *db;
     struct sb_tree_names *names; /* NULL where options.names_differ */
     struct sb_tree_dirs *dirs;

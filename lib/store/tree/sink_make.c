@@ -63,6 +63,10 @@ static enum sb_code make_directory(void *context, struct sb_walk *walk,
                              &dir_fd, &component, err);
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     if (!code)
+        code = sb_target_spare(sink->options.own, dir_fd, component, NULL, err);
+    if (!code)
+        code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found, err);
+    if (code && dir_fd >= 0 && sb_tree_open_up(&sink->job, dir_fd, entry, err))
         code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found, err);
     *change = made ? SB_CHANGE_NEW : 0;
     if (!code && !made && sink->options.existing == SB_EXISTING_UPDATE)
@@ -105,6 +109,7 @@ enum sb_code sb_tree_make_wave(struct sb_tree_sink *sink, struct sb_error *err)
 {
     struct sb_tree_workers workers = {
         .root = sink->target.fd,
+        .own = sink->options.own,
         .threads = sink->options.threads,
         .context = sink,
         .next = next_of_wave,
@@ -196,6 +201,7 @@ enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink, struct sb_err
 {
     const struct sb_tree_workers workers = {
         .root = sink->target.fd,
+        .own = sink->options.own,
         .threads = sink->options.threads,
         .most = sink->dirs_noted,
         .context = sink,

@@ -59,6 +59,7 @@ static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns,
 
     (void)turns, (void)err;
     sb_walk_init(&walk, workers->root);
+    walk.own = workers->own;
     for (size_t i = 0; i < slot->count; i++) {
         struct slot_item *item = &slot->items[i];
 

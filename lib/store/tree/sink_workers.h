@@ -11,6 +11,7 @@
 
 struct sb_tree_workers {
     int root;
+    const struct sb_own_files *own; /* of the walks */
     unsigned threads;
     size_t most; /* directories that there may be: for a few, no thread is worth its while */
     void *context;

@@ -3,6 +3,7 @@
 
 #include "core/interrupt.h"
 #include "core/io.h"
+#include "core/name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,12 +36,58 @@ enum sb_code sb_tree_fail(struct sb_batch *batch, struct sb_item *item, struct s
     return fail_item(batch, item, err->code == SB_EXISTS ? "exists" : "write", err);
 }
 
+bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_entry *entry,
+                     const struct sb_error *err)
+{
+    struct sb_tree_opened *opened = job->opened;
+    struct sb_tree_opened_dir dir;
+    struct sb_error ignored;
+    bool done = false, changed;
+
+    if (err->code != SB_SYSTEM || err->sys_errno != EACCES || job->options->dry_run ||
+        job->options->existing != SB_EXISTING_UPDATE)
+        return false;
+    dir.name = strndup(entry->path, sb_parent_size(entry->path, entry->path_size));
+    pthread_mutex_lock(&opened->mutex);
+    if (dir.name &&
+        sb_grow(&opened->dirs, &opened->capacity, opened->count, sizeof(dir), &ignored) == SB_OK &&
+        sb_target_open_up(dir_fd, &dir.mode, &changed)) {
+        /* If it was not changed, another thread did that. */
+        done = true;
+        if (changed) {
+            opened->dirs[opened->count++] = dir;
+            dir.name = NULL;
+        }
+    }
+    pthread_mutex_unlock(&opened->mutex);
+    free(dir.name);
+    return done;
+}
+
+void sb_tree_close_up(const struct sb_tree_job *job, struct sb_walk *walk)
+{
+    struct sb_tree_opened *opened = job->opened;
+    struct sb_error ignored;
+    int fd;
+
+    while (opened->count > 0) {
+        struct sb_tree_opened_dir *dir = &opened->dirs[--opened->count];
+
+        if (!sb_walk_to(walk, dir->name, strlen(dir->name), SB_WALK_NO_MAKING, &fd, &ignored))
+            sb_target_close_up(fd, dir->mode);
+        free(dir->name);
+    }
+}
+
+/* Where it goes, unless that is the place of an own file. */
 static enum sb_code find_place(const struct sb_tree_job *job, struct sb_walk *walk,
                                const struct sb_entry *entry, int *dir_fd, const char **component,
                                struct sb_error *err)
 {
-    return sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(job), dir_fd,
-                             component, err);
+    enum sb_code code = sb_walk_to_parent(walk, entry->path, entry->path_size,
+                                          sb_tree_default_mode(job), dir_fd, component, err);
+
+    return code ? code : sb_target_spare(job->options->own, *dir_fd, *component, NULL, err);
 }
 
 static enum sb_code decide_at(const struct sb_tree_job *job, int dir_fd, const char *component,
@@ -51,11 +98,13 @@ static enum sb_code decide_at(const struct sb_tree_job *job, int dir_fd, const c
     const struct sb_tree_sink_options *options = job->options;
     const struct sb_tree_update how = {.checksum = options->checksum,
                                        .size_only = options->size_only,
-                                       .dry_run = options->dry_run};
+                                       .dry_run = options->dry_run,
+                                       .own = options->own};
     struct sb_attributes attributes;
 
     if (existing != SB_EXISTING_UPDATE)
-        return sb_target_decide(dir_fd, component, entry, link_target, existing, decision, err);
+        return sb_target_decide(options->own, dir_fd, component, entry, link_target, existing,
+                                decision, err);
     sb_target_attributes(job->target, entry, options->preserve, &attributes);
     return sb_tree_update(&how, dir_fd, component, entry, link_target, &attributes, decision,
                           change, err);
@@ -135,6 +184,9 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
 
             code = try_newcomer(making, dir_fd, component, attributes, replace, sb_walk_note(walk),
                                 newcomer, err);
+            if (code && sb_tree_open_up(job, dir_fd, entry, err))
+                code = try_newcomer(making, dir_fd, component, attributes, replace,
+                                    sb_walk_note(walk), newcomer, err);
             if (code != SB_EXISTS)
                 return code;
         }

@@ -14,6 +14,8 @@
 #include "store/tree/target.h"
 #include "store/tree/walk.h"
 
+#include <pthread.h>
+
 /* Bits of sb_item.mark. */
 enum {
     SB_TREE_LATE = 1 << 0,     /* to be done when all before it are */
@@ -23,11 +25,32 @@ enum {
     SB_TREE_REPLACES = 1 << 4, /* what is there was looked at: through a temporary name */
 };
 
-/* What all items of a run have in common; read-only while workers run. */
+/* Directories that their owner could not write to, and now can, until they are closed up again. */
+struct sb_tree_opened {
+    pthread_mutex_t mutex;
+    struct sb_tree_opened_dir {
+        char *name;
+        mode_t mode; /* that it had */
+    } * dirs;
+    size_t count, capacity;
+};
+
+/* What all items of a run have in common; but for `opened` read-only while workers run. */
 struct sb_tree_job {
     const struct sb_tree_sink_options *options;
     const struct sb_target *target;
+    struct sb_tree_opened *opened;
 };
+
+/*
+ * Was the error, of something that was to be made at this name, that the directory dir_fd above it
+ * may not be written to, and may it now? Only of a tree that is brought up to date.
+ */
+bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_entry *entry,
+                     const struct sb_error *err);
+
+/* Gives all of them their modes again. */
+void sb_tree_close_up(const struct sb_tree_job *job, struct sb_walk *walk);
 
 /* A member whose parts come one after the other. {0} is none. */
 struct sb_tree_part {

@@ -13,9 +13,8 @@ struct tree_source {
     struct sb_source source;
     struct sb_tree *tree;
     struct sb_tree_options options;
+    struct sb_tree_read read;
 };
-
-static const struct sb_tree_read plainly;
 
 static void free_tree(struct sb_source *source)
 {
@@ -42,14 +41,15 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
                          size_t capacity, struct sb_events *events, struct sb_error *err)
 {
-    return sb_tree_load(&plainly, member, data, capacity, loader->sparse, events, err);
+    return sb_tree_load(&((struct tree_source *)loader->source)->read, member, data, capacity,
+                        loader->sparse, events, err);
 }
 
 static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
                            void *context, struct sb_events *events, struct sb_error *err)
 {
-    (void)loader;
-    return sb_tree_stream(&plainly, member, each, context, events, err);
+    return sb_tree_stream(&((struct tree_source *)loader->source)->read, member, each, context,
+                          events, err);
 }
 
 /* The tree below a directory, in the order of its walk; no link is followed. */
@@ -71,6 +71,7 @@ static enum sb_code open_tree(struct sb_source **out, struct sb_input *input,
     }
     self->source =
         (struct sb_source){.ops = &ops, .name = input->path, .loads = true, .unique = true};
+    self->options.own = self->read.own = options->own;
     self->options.threads = options->threads;
     self->options.ahead_from = SB_TREE_SLOW;
     self->options.notify = notify;

@@ -2,6 +2,7 @@
 
 #include "core/context.h"
 #include "core/time.h"
+#include "store/own_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,9 +111,19 @@ static bool is_same(int dir_fd, const char *component, const struct stat *st,
            (!(entry->has & SB_HAS_MTIME) || sb_target_compare_times(st, entry->mtime_ns) == 0);
 }
 
-enum sb_code sb_target_decide(int dir_fd, const char *component, const struct sb_entry *entry,
-                              const char *link_target, enum sb_existing existing,
-                              enum sb_decision *decision, struct sb_error *err)
+enum sb_code sb_target_spare(const struct sb_own_files *own, int dir_fd, const char *component,
+                             const struct stat *st, struct sb_error *err)
+{
+    const char *whose = sb_own_files_spare(own, dir_fd, component, st);
+
+    return whose ? sb_fail(err, SB_INVALID, "belongs to the input %s, and is left as it is", whose)
+                 : SB_OK;
+}
+
+enum sb_code sb_target_decide(const struct sb_own_files *own, int dir_fd, const char *component,
+                              const struct sb_entry *entry, const char *link_target,
+                              enum sb_existing existing, enum sb_decision *decision,
+                              struct sb_error *err)
 {
     struct stat st;
     bool leave = false;
@@ -129,7 +140,7 @@ enum sb_code sb_target_decide(int dir_fd, const char *component, const struct sb
     else if (existing == SB_EXISTING_NEWER)
         leave = (entry->has & SB_HAS_MTIME) && sb_target_compare_times(&st, entry->mtime_ns) >= 0;
     *decision = leave ? SB_LEAVE : SB_WRITE_REPLACE;
-    return SB_OK;
+    return leave ? SB_OK : sb_target_spare(own, dir_fd, component, &st, err);
 }
 
 static enum sb_code choose_temporary(struct sb_newcomer *newcomer, struct sb_error *err)
@@ -331,6 +342,32 @@ enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
     if (code)
         sb_newcomer_drop(newcomer);
     return code;
+}
+
+/* By its descriptor, which is only a path, also where it cannot be searched. */
+static bool set_mode(int dir_fd, mode_t mode)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", dir_fd);
+    return chmod(path, mode) == 0;
+}
+
+bool sb_target_open_up(int dir_fd, mode_t *before, bool *opened)
+{
+    struct stat st;
+
+    *opened = false;
+    if (fstat(dir_fd, &st) || st.st_uid != geteuid())
+        return false;
+    *before = st.st_mode & ALL_MODE_BITS;
+    *opened = (st.st_mode & OWNER_MAY_FILL) != OWNER_MAY_FILL;
+    return !*opened || set_mode(dir_fd, *before | OWNER_MAY_FILL);
+}
+
+void sb_target_close_up(int dir_fd, mode_t mode)
+{
+    (void)set_mode(dir_fd, mode);
 }
 
 enum sb_code sb_target_make_directory(int dir_fd, const char *component,

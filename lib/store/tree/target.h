@@ -26,6 +26,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+struct sb_own_files;
 struct stat;
 
 struct sb_target {
@@ -63,6 +64,10 @@ void sb_target_attributes(const struct sb_target *target, const struct sb_entry 
  * seconds, as some file systems keep them, counts as old as any time within its second. */
 int sb_target_compare_times(const struct stat *st, int64_t mtime_ns);
 
+/* SB_INVALID: what has this name, or would, belongs to an input or output: see own_files.h. */
+enum sb_code sb_target_spare(const struct sb_own_files *own, int dir_fd, const char *component,
+                             const struct stat *st, struct sb_error *err) SB_CHECKED;
+
 /* Is it a symbolic link with this target? */
 bool sb_target_is_link_to(int dir_fd, const char *component, const char *link_target);
 
@@ -75,11 +80,12 @@ enum sb_decision {
 /*
  * What to do about a file or link, given what is there now. link_target is that of SB_LINK, or
  * NULL where it is not known: then links are compared as files are. SB_EXISTS when it must not be
- * replaced: any directory; everything under SB_EXISTING_FAIL.
+ * replaced: any directory; everything under SB_EXISTING_FAIL. SB_INVALID: an own file.
  */
-enum sb_code sb_target_decide(int dir_fd, const char *component, const struct sb_entry *entry,
-                              const char *link_target, enum sb_existing existing,
-                              enum sb_decision *decision, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_target_decide(const struct sb_own_files *own, int dir_fd, const char *component,
+                              const struct sb_entry *entry, const char *link_target,
+                              enum sb_existing existing, enum sb_decision *decision,
+                              struct sb_error *err) SB_CHECKED;
 
 /* A file or link on its way into the target. */
 struct sb_newcomer {
@@ -128,6 +134,15 @@ enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
 
 /* Closes and removes it: what had its name before is unchanged. */
 void sb_newcomer_drop(struct sb_newcomer *newcomer);
+
+/*
+ * Lets the owner, who is this process, change what is in a directory. *before: the mode that it
+ * had; *opened: it was another one. False: the directory is another's.
+ */
+bool sb_target_open_up(int dir_fd, mode_t *before, bool *opened);
+
+/* Sets a mode of a directory again; one that is gone has none. */
+void sb_target_close_up(int dir_fd, mode_t mode);
 
 /*
  * Makes a directory so that it can be filled; one that is there already is left as it is, and

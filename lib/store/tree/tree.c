@@ -1,3 +1,4 @@
+#include "store/own_files.h"
 #include "store/tree/impl.h"
 
 #include "core/glob.h"
@@ -228,6 +229,10 @@ static enum sb_code take(struct sb_tree *tree, struct sb_tree_item *item, unsign
         item->node = SB_NODE_DIR;
         code = take_directory(tree, item, follow, err);
     } else if (!sb_filter_takes(tree->options.filter, tree->name.data, tree->name.size, false)) {
+        code = SB_END;
+    } else if (sb_own_files_is_one(tree->options.own, sb_tree_dir_fd(item->dir), item->component,
+                                   NULL, false)) {
+        sb_report(tree->options.notify, SB_WARNING, "self", tree->disk.data, SB_SELF_TEXT);
         code = SB_END;
     } else if (tree->options.takes &&
                (code = tree->options.takes(tree->options.context, tree->name.data, tree->name.size,

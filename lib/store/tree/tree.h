@@ -28,6 +28,7 @@
 #define SB_TREE_SLOW 50000
 
 struct sb_filter;
+struct sb_own_files;
 struct sb_tree;
 
 /*
@@ -59,6 +60,9 @@ struct sb_tree_options {
 
     /* Not taken: not given. Pruned: not even looked into. NULL takes everything. */
     const struct sb_filter *filter;
+
+    /* Passed over by their names, reported as SB_WARNING ("self"); NULL: none. */
+    const struct sb_own_files *own;
 
     /* Of what is no directory, before anything else is done with it or said of it: SB_OK to give
      * it, SB_END to pass it over in silence; another code ends the walk. NULL gives everything. */

@@ -2,6 +2,7 @@
 
 #include "core/crc32c.h"
 #include "core/io.h"
+#include "core/time.h"
 #include "store/tree/read.h"
 
 #include <errno.h>
@@ -118,10 +119,12 @@ static enum sb_code update_link(const struct sb_tree_update *how, int dir_fd, co
     return how->dry_run ? SB_OK : set_link(dir_fd, component, change, attributes, err);
 }
 
-/* Do the bytes have to be read, to know whether they differ? */
-static bool needs_sum(const struct sb_tree_update *how, unsigned change)
+/* Times are compared as the file system may keep them, in whole seconds; but whether bytes have to
+ * be compared, the fraction decides. */
+static bool differs_by_fraction(const struct stat *st, const struct sb_entry *entry)
 {
-    return how->checksum || (!how->size_only && (change & SB_CHANGE_TIME));
+    return (entry->has & SB_HAS_MTIME) &&
+           st->st_mtim.tv_nsec != sb_time_split(entry->mtime_ns).tv_nsec;
 }
 
 static enum sb_code update_file(const struct sb_tree_update *how, int dir_fd, const char *component,
@@ -129,8 +132,10 @@ static enum sb_code update_file(const struct sb_tree_update *how, int dir_fd, co
                                 const struct sb_attributes *attributes, enum sb_decision *decision,
                                 unsigned change, struct sb_error *err)
 {
-    unsigned sets = change & SB_CHANGE_VALUES & ~(unsigned)SB_CHANGE_SIZE;
-    bool sum = needs_sum(how, change), same = true;
+    bool fraction = differs_by_fraction(st, entry), same = true;
+    unsigned time = fraction ? SB_CHANGE_TIME : 0;
+    unsigned sets = (change | time) & SB_CHANGE_VALUES & ~(unsigned)SB_CHANGE_SIZE;
+    bool sum = how->checksum || (!how->size_only && ((change | time) & SB_CHANGE_TIME));
     enum sb_code code = SB_OK;
     int fd;
 
@@ -168,6 +173,8 @@ enum sb_code sb_tree_update(const struct sb_tree_update *how, int dir_fd, const 
         return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "cannot be looked up");
     if (S_ISDIR(st.st_mode))
         return sb_fail(err, SB_EXISTS, "a directory is in its place");
+    if (sb_target_spare(how->own, dir_fd, component, &st, err))
+        return err->code;
     *change = sb_tree_attributes_differ(&st, entry, attributes);
     if (entry->type == SB_LINK)
         *change &= ~(unsigned)SB_CHANGE_SIZE;

@@ -15,11 +15,13 @@ struct sb_tree_update {
     bool checksum;  /* bytes are compared whatever the time is, if the entry has a CRC32C */
     bool size_only; /* without checksum: only another size makes other bytes */
     bool dry_run;   /* nothing is set */
+    const struct sb_own_files *own;
 };
 
 /*
  * SB_WRITE_NEW, SB_WRITE_REPLACE, or SB_LEAVE: it is up to date now. *change says what differs.
- * link_target of a link. SB_EXISTS: a directory is in its place; SB_SYSTEM.
+ * link_target of a link. SB_EXISTS: a directory is in its place; SB_INVALID: an own file is;
+ * SB_SYSTEM.
  */
 enum sb_code sb_tree_update(const struct sb_tree_update *how, int dir_fd, const char *component,
                             const struct sb_entry *entry, const char *link_target,

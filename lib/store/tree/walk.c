@@ -1,6 +1,7 @@
 #include "store/tree/walk.h"
 
 #include "core/name.h"
+#include "store/tree/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,13 +45,16 @@ static void go_up(struct sb_walk *walk, const char *dir, size_t size)
     sb_buf_cut(&walk->path, walk->count > 0 ? walk->levels[walk->count - 1].size : 0);
 }
 
-static enum sb_code open_component(int at, const char *component, mode_t make, int *fd,
-                                   struct sb_error *err)
+static enum sb_code open_component(const struct sb_walk *walk, const char *component, mode_t make,
+                                   int *fd, struct sb_error *err)
 {
+    int at = innermost(walk);
     int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
     *fd = openat(at, component, flags);
     if (*fd < 0 && errno == ENOENT && make != SB_WALK_NO_MAKING) {
+        if (sb_target_spare(walk->own, at, component, NULL, err))
+            return err->code;
         if (mkdirat(at, component, make) && errno != EEXIST)
             return sb_fail_errno(err, errno, "cannot make the directory %s", component);
         *fd = openat(at, component, flags);
@@ -84,7 +88,7 @@ static enum sb_code go_down(struct sb_walk *walk, const char *name, size_t size,
         return sb_fail_errno(err, ENAMETOOLONG, "cannot make a directory above it");
     memcpy(component, name, size);
     component[size] = '\0';
-    if (open_component(innermost(walk), component, make, &fd, err))
+    if (open_component(walk, component, make, &fd, err))
         return err->code;
     if ((walk->path.size > 0 && sb_buf_add_char(&walk->path, '/')) ||
         sb_buf_add(&walk->path, name, size)) {

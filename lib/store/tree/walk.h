@@ -15,8 +15,11 @@
 
 #define SB_WALK_KEPT 5
 
+struct sb_own_files;
+
 struct sb_walk {
-    int root; /* of the caller, open as long as the walk is used */
+    int root;                       /* of the caller, open as long as the walk is used */
+    const struct sb_own_files *own; /* no directory is made in their place; to be set, or NULL */
     struct sb_buf path;
     struct sb_walk_level {
         size_t size; /* of its name, the beginning of path */
@@ -36,7 +39,8 @@ void sb_walk_release(struct sb_walk *walk);
  * The directory called dir ("" is the root), as an O_PATH descriptor that lives until the next call
  * on this walk. What is missing on the way is made with mode make, unless that is
  * SB_WALK_NO_MAKING. SB_NOENT when it is not there; SB_INVALID when something on the way is a link
- * or no directory; SB_SYSTEM. The text does not name dir.
+ * or no directory; also where something missing would take the place of an own file; SB_SYSTEM. The
+ * text does not name dir.
  */
 enum sb_code sb_walk_to(struct sb_walk *walk, const char *dir, size_t size, mode_t make, int *fd,
                         struct sb_error *err) SB_CHECKED;

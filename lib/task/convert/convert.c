@@ -4,6 +4,7 @@
 #include "store/archive/source.h"
 #include "store/bag/record_names.h"
 #include "store/beside/beside.h"
+#include "store/own_files.h"
 #include "store/part_sets.h"
 #include "store/table_source.h"
 #include "task/convert/arrays.h"
@@ -621,10 +622,29 @@ out:
     return code;
 }
 
+/* What lies in a tree that is read or written may be an input itself. */
+static enum sb_code own_inputs(struct sb_own_files *own, const struct sb_convert_options *options,
+                               struct sb_error *err)
+{
+    bool trees = sb_convert_takes(options) & SB_TO_TREE;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !trees && i < options->input_count; i++)
+        trees = sb_convert_abilities(options, options->inputs[i]) & SB_CAN_WALK;
+    if (trees && options->archive)
+        code = sb_own_files_add(own, sb_archive_path(options->archive), NULL, err);
+    for (size_t i = 0; trees && !code && i < options->input_count; i++)
+        code = sb_own_files_add(own, options->inputs[i], NULL, err);
+    return code;
+}
+
 enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result,
                         struct sb_error *err)
 {
-    struct convert convert = {.options = options, .result = result, .transfer = options->transfer};
+    struct sb_convert_options with_own = *options;
+    struct sb_own_files *own;
+    struct convert convert = {
+        .options = &with_own, .result = result, .transfer = options->transfer};
     enum sb_code code;
 
     *result = (struct sb_convert_result){0};
@@ -639,7 +659,13 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
     convert.transfer.lost = lose;
     convert.transfer.progress = progress;
     convert.transfer.context = &convert;
-    code = check_paths(options, err);
+    code = sb_own_files_new(&own, err);
+    with_own.own = own;
+    options = &with_own;
+    if (!code)
+        code = check_paths(options, err);
+    if (!code)
+        code = own_inputs(own, options, err);
     if (!code && options->merge && !options->append)
         code = sb_part_sets_check(options->inputs, options->input_count, &convert.notify, err);
     if (!code)
@@ -648,5 +674,6 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
         code = sb_convert_train(options, err);
     if (!code)
         code = convert_part(&convert, err);
+    sb_own_files_free(own);
     return result->done ? SB_OK : code;
 }

@@ -53,6 +53,9 @@ struct sb_convert_options {
      * with archive, wrap, merge, or records.train. */
     struct sb_share share;
 
+    /* The inputs, where a tree is read or written that may hold them; sb_convert sets it. */
+    const struct sb_own_files *own;
+
     const char *output;          /* "-" is standard output */
     enum sb_container_kind from; /* SB_UNKNOWN: each input by its content */
     struct sb_container_type to;

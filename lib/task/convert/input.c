@@ -53,6 +53,7 @@ struct sb_source_options sb_convert_source_options(const struct sb_convert_optio
         .max_size = options->max_size,
         .no_check = options->no_check,
         .locate = options->wrap,
+        .own = options->own,
         .threads = options->transfer.threads,
         .depth_first = sb_convert_depth_first(options),
         .bag = records->read,

@@ -64,6 +64,7 @@ static enum sb_code open_tree(struct sb_convert_output *output,
 {
     struct sb_tree_sink_options tree = {
         .directory = options->output,
+        .own = options->own,
         .existing = options->existing,
         .preserve = options->preserve,
         .dry_run = use->dry_run,

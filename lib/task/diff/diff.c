@@ -33,13 +33,11 @@ struct reach {
 struct diff {
     const struct sb_diff_options *options;
     struct sb_archive *archive;
-    struct sb_shards *shards;
     struct sb_hierarchy *ours;
     struct sb_hierarchy *theirs;
     struct sb_select *select; /* NULL: everything */
     struct reach *reaches;
     size_t reach_count;
-    const char *base;     /* last component of the archive's name */
     struct sb_buf prefix; /* with a '/' at its end, where it is not empty */
 
     struct frame *frames;
@@ -98,27 +96,6 @@ static enum sb_code find_reaches(struct diff *diff, struct sb_error *err)
     }
     sb_buf_release(&name);
     return code;
-}
-
-/* Is it the archive itself, in the tree that it is compared with? */
-static bool is_own_file(struct diff *diff, const struct sb_child *child)
-{
-    const struct stat *index = sb_archive_index_stat(diff->archive);
-    const char *name = child->entry.path;
-    struct sb_error ignored;
-    struct sb_own own;
-    struct stat st;
-
-    if (child->inode == 0)
-        return false;
-    if (child->device == index->st_dev && child->inode == index->st_ino)
-        return true;
-    name += sb_parent_size(name, child->entry.path_size);
-    name += *name == '/';
-    own = sb_own_of(name, diff->base);
-    return own.kind == SB_OWN_SHARD &&
-           sb_shards_stat(diff->shards, own.shard, &st, &ignored) == SB_OK &&
-           st.st_dev == child->device && st.st_ino == child->inode;
 }
 
 static void leave(struct diff *diff)
@@ -324,8 +301,6 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
             return code;
         if (!selected(diff, ours ? &ours->entry : &theirs->entry))
             continue;
-        if (!ours && is_own_file(diff, theirs))
-            continue;
         if (sb_pairs_add(pairs, ours, theirs, err))
             return err->code;
     }
@@ -437,10 +412,9 @@ enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
                      struct sb_hierarchy *other, const struct sb_diff_options *options,
                      struct sb_error *err)
 {
-    struct diff diff = {.options = options, .archive = archive, .shards = shards, .theirs = other};
+    struct diff diff = {.options = options, .archive = archive, .theirs = other};
     enum sb_code code;
 
-    diff.base = sb_base_name(sb_archive_path(archive));
     code = sb_hierarchy_open_archive(&diff.ours, archive, shards, err);
     if (!code)
         code = find_prefix(&diff, err);

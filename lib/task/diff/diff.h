@@ -68,9 +68,8 @@ struct sb_diff_options {
  * Compares names, types, sizes, modes, owners, times, bytes (by CRC32C; if they can be read only in
  * sequence, with the one in the index) and targets of links. Values that the index does not have
  * are not compared, nor is the metadata of the top directory. Reported names are without the
- * prefix; SB_NOENT if the archive has no such directory. The archive's own index and shards in the
- * other tree are not extra. The archive's bytes are read, and checked against their checksum,
- * wherever there is something to compare them with.
+ * prefix; SB_NOENT if the archive has no such directory. The archive's bytes are read, and checked
+ * against their checksum, wherever there is something to compare them with.
  */
 enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
                      struct sb_hierarchy *other, const struct sb_diff_options *options,

@@ -2,17 +2,13 @@
 
 #include "task/pack/look_ahead.h"
 
-#include <libgen.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct members {
     struct sb_source source;
     struct sb_pack_source *items;
     struct sb_look_ahead *ahead; /* NULL: nothing is looked up */
     struct sb_pack_members_options options;
-    char *own_dir; /* parts of the archive's path: its directory and its name in there */
-    char *own_base;
 };
 
 static struct members *self_of(struct sb_source *source)
@@ -26,8 +22,6 @@ static void free_members(struct sb_source *source)
 
     sb_look_ahead_free(self->ahead);
     sb_pack_source_free(self->items);
-    free(self->own_dir);
-    free(self->own_base);
     free(self);
 }
 
@@ -98,19 +92,13 @@ enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source 
     self->source = (struct sb_source){.ops = &ops, .name = "files", .loads = true, .unique = true};
     self->items = items;
     self->options = *options;
-    self->own_dir = strdup(options->archive);
-    self->own_base = strdup(options->archive);
-    if (!self->own_dir || !self->own_base)
-        code = sb_fail_memory(err);
-    if (!code && options->look)
+    if (options->look)
         code = sb_look_ahead_new(&self->ahead, items, options->threads, options->read.dereference,
                                  err);
     if (code) {
         free_members(&self->source);
         return code;
     }
-    self->options.read.own_dir = dirname(self->own_dir);
-    self->options.read.own_base = basename(self->own_base);
     *out = &self->source;
     return SB_OK;
 }

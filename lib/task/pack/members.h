@@ -9,10 +9,9 @@
 #include "task/pack/source.h"
 
 struct sb_pack_members_options {
-    const char *archive;      /* whose own files are left out */
-    struct sb_tree_read read; /* but for own_dir and own_base, which are of the archive's path */
-    bool look;                /* sizes and times of files are needed before they are opened */
-    unsigned threads;         /* that look ahead */
+    struct sb_tree_read read;
+    bool look;        /* sizes and times of files are needed before they are opened */
+    unsigned threads; /* that look ahead */
 };
 
 /* The members are the items of `items` without implied directories. Owns `items`. */

@@ -19,6 +19,7 @@ struct packer {
     struct sb_sink *sink; /* NULL where there is a run */
     struct sb_checkpoint *run;
     atomic_uint own_shards;
+    struct sb_own_files *own;
 };
 
 static void pass_progress(void *context, int64_t bytes, int64_t total, int64_t files)
@@ -86,20 +87,23 @@ static enum sb_code open_files(struct packer *packer, const struct sb_pack_input
 {
     const struct sb_pack_options *options = packer->options;
     struct sb_pack_source_options source = options->source;
-    struct sb_pack_members_options members = {.archive = packer->archive,
-                                              .read.dereference = source.dereference,
+    struct sb_pack_members_options members = {.read.dereference = source.dereference,
                                               .look = options->update || options->dry_run};
     struct sb_pack_source *items;
-    enum sb_code code;
+    enum sb_code code = sb_own_files_new(&packer->own, err);
 
     source.threads = options->threads;
-    members.read.own_shards = &packer->own_shards;
+    members.read.own = packer->own;
+    source.own = packer->own;
     source.lists_must_name = options->writer.mode == SB_REPLACE;
-    members.read.own_share = source.share;
     source.others = &packer->others;
     source.beside = packer->archive;
     source.notify = &packer->counter.notify;
-    code = sb_pack_source_new(&items, inputs, count, &source, err);
+    if (!code)
+        code = sb_own_files_add_output(packer->own, packer->archive, &packer->own_shards,
+                                       source.share, err);
+    if (!code)
+        code = sb_pack_source_new(&items, inputs, count, &source, err);
     return code ? code : sb_pack_members_open(&packer->source, items, &members, err);
 }
 
@@ -194,6 +198,7 @@ static void release(struct packer *packer)
     sb_checkpoint_free(packer->run);
     sb_sink_free(packer->sink);
     sb_source_free(packer->source);
+    sb_own_files_free(packer->own);
 }
 
 static void take_counts(const struct packer *packer, bool failed, struct sb_pack_counts *counts)

@@ -521,6 +521,7 @@ enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pac
         .threads = options->threads,
         .ahead_from = SB_TREE_SLOW,
         .filter = options->filter,
+        .own = options->own,
         .takes = options->share.count > 0 ? takes : NULL,
         .context = source,
         .notify = &source->counter.notify,

@@ -56,8 +56,9 @@ struct sb_pack_source_options {
     const char *charset;  /* names are in this character set and become UTF-8; NULL: bytes */
     const struct sb_filter *filter; /* on names before strip and prefix */
     struct sb_share share;
-    int64_t *others;    /* NULL, or a counter of the items of other shares */
-    const char *beside; /* the archive: temporary files go near it */
+    int64_t *others;                /* NULL, or a counter of the items of other shares */
+    const struct sb_own_files *own; /* as in struct sb_tree_options */
+    const char *beside;             /* the archive: temporary files go near it */
     const struct sb_notify *notify;
 };
 

@@ -1,14 +1,17 @@
 #include "task/pack/unpack.h"
 
+#include "store/own_files.h"
 #include "store/sinks.h"
 #include "task/transfer/taken.h"
 #include "task/transfer/transfer.h"
 
 static enum sb_code open_sink(struct sb_sink **out, const struct sb_source *source,
+                              const struct sb_own_files *own,
                               const struct sb_unpack_options *options, struct sb_error *err)
 {
     struct sb_tree_sink_options wanted = {
         .directory = options->directory,
+        .own = own,
         .existing = options->existing,
         .preserve = options->preserve,
         .sync = options->sync,
@@ -29,7 +32,7 @@ static enum sb_code transfer(struct sb_source *source, struct sb_sink *sink,
                              struct sb_error *err)
 {
     struct sb_transfer_options wanted = {
-        .stored_names = options->stored_names,
+        .stored_names = options->archive != NULL,
         .strip = options->strip,
         .filter = options->filter,
         .choice = options->choice,
@@ -61,12 +64,19 @@ static enum sb_code transfer(struct sb_source *source, struct sb_sink *sink,
 enum sb_code sb_unpack(struct sb_source *source, const struct sb_unpack_options *options,
                        struct sb_unpack_result *result, struct sb_error *err)
 {
-    struct sb_sink *sink;
-    enum sb_code code;
+    struct sb_own_files *own;
+    struct sb_sink *sink = NULL;
+    enum sb_code code = sb_own_files_new(&own, err);
 
     *result = (struct sb_unpack_result){0};
-    if (open_sink(&sink, source, options, err))
-        return err->code;
+    if (!code)
+        code = sb_own_files_add(own, options->input, options->archive, err);
+    if (!code)
+        code = open_sink(&sink, source, own, options, err);
+    if (code) {
+        sb_own_files_free(own);
+        return code;
+    }
     result->begun = true;
     code = transfer(source, sink, options, &result->kept, err);
     if (!code)
@@ -77,5 +87,6 @@ enum sb_code sb_unpack(struct sb_source *source, const struct sb_unpack_options 
     result->superseded = sink->counts.superseded;
     result->unchecked = sink->counts.unchecked;
     sb_sink_free(sink);
+    sb_own_files_free(own);
     return code;
 }

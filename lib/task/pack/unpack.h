@@ -13,10 +13,11 @@ struct sb_filter;
 struct sb_choice;
 
 struct sb_unpack_options {
+    const char *input;              /* what is unpacked, as it was typed: it is not overwritten */
+    struct sb_archive *archive;     /* ... if it is one; else NULL */
     const char *directory;          /* made if it is missing, but its parent is not */
     const struct sb_filter *filter; /* on stored names; NULL selects everything */
     struct sb_choice *choice;       /* PATH and GLOB arguments, likewise; NULL selects everything */
-    bool stored_names;              /* as in struct sb_transfer_options */
     unsigned strip;                 /* number of leading components to remove from names */
     struct sb_recode recode;
     int64_t max_size;          /* limit on the bytes from the source; 0: none */

@@ -42,7 +42,7 @@ enum sb_code sb_before_name(const char *path, const char *parity_dir, struct sb_
         base = sb_index_base_size(path);
     sb_buf_clear(out);
     if ((parity_dir && sb_buf_add_format(out, "%s/", parity_dir)) ||
-        sb_buf_add_format(out, "%.*s" SB_BEFORE_SUFFIX,
+        sb_buf_add_format(out, "%.*s" SB_REPAIR_END,
                           (int)(parity_dir ? base - (size_t)(name - path) : base),
                           parity_dir ? name : path))
         return sb_fail_memory(err);

@@ -26,8 +26,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SB_BEFORE_SUFFIX "-before-repair"
-
 /* Its name for a file of an archive, or any other; in parity_dir, or if that is NULL beside it. */
 enum sb_code sb_before_name(const char *path, const char *parity_dir, struct sb_buf *out,
                             struct sb_error *err) SB_CHECKED;

@@ -26,6 +26,7 @@ struct syncing {
     struct sb_unmet *unmet;   /* NULL: the archive is new */
     struct sb_sink *sink;
     atomic_uint own_shards;
+    struct sb_own_files *own; /* the archive, if it is in the tree */
     struct sb_notify notify;
     struct sb_error failure; /* of the notify */
 };
@@ -82,6 +83,7 @@ static enum sb_code open_items(const struct syncing *syncing, struct sb_pack_sou
         .threads = options->threads,
         .prefix = *syncing->within ? syncing->within : NULL,
         .filter = options->filter,
+        .own = syncing->own,
         .beside = syncing->archive,
         .notify = notify,
     };
@@ -92,14 +94,12 @@ static enum sb_code open_items(const struct syncing *syncing, struct sb_pack_sou
 static enum sb_code open_tree(struct syncing *syncing, struct sb_error *err)
 {
     const struct sb_pack_members_options members = {
-        .archive = syncing->archive,
-        .read = {.dereference = syncing->options->dereference, .own_shards = &syncing->own_shards},
+        .read = {.dereference = syncing->options->dereference, .own = syncing->own},
         .look = syncing->exists || syncing->options->dry_run,
         .threads = syncing->options->threads};
     struct sb_pack_source *items;
     enum sb_code code = open_items(syncing, &items, &syncing->notify, err);
 
-    syncing->own_shards = sb_sink_shards(syncing->sink);
     return code ? code : sb_pack_members_open(&syncing->members, items, &members, err);
 }
 
@@ -240,7 +240,11 @@ static enum sb_code open_sink(struct syncing *syncing, struct sb_error *err)
     if (syncing->exists)
         code = sb_unmet_new(&syncing->unmet, &unmet, err);
     sink.unmet = syncing->unmet;
-    return code ? code : sb_sink_open_archive(&syncing->sink, &sink, err);
+    if (!code)
+        code = sb_sink_open_archive(&syncing->sink, &sink, err);
+    if (!code)
+        syncing->own_shards = sb_sink_shards(syncing->sink);
+    return code;
 }
 
 static unsigned components_of(const char *name)
@@ -303,6 +307,7 @@ static void close_all(struct syncing *syncing)
 {
     sb_sink_free(syncing->sink);
     sb_source_free(syncing->members);
+    sb_own_files_free(syncing->own);
     sb_choice_free(syncing->choice);
     sb_unmet_free(syncing->unmet);
 }
@@ -321,6 +326,11 @@ enum sb_code sb_sync_to_archive(const struct sb_sync_source *source, const char 
     syncing.exists = sb_archive_looks_like(archive) || access(archive, F_OK) == 0;
     syncing.is_tree = sb_store_can(source->store, SB_CAN_WALK);
     code = check_within(&syncing, err);
+    if (!code)
+        code = sb_own_files_new(&syncing.own, err);
+    if (!code)
+        code = sb_own_files_add_output(syncing.own, archive, &syncing.own_shards,
+                                       (struct sb_share){0}, err);
     if (!code)
         code = open_sink(&syncing, err);
     if (!code)

@@ -11,6 +11,7 @@
 #include "core/name.h"
 #include "core/number.h"
 #include "store/name_set.h"
+#include "store/own_files.h"
 #include "store/sinks.h"
 #include "store/tree/walk.h"
 #include "task/sync/checks.h"
@@ -47,7 +48,8 @@ struct syncing {
     struct sb_archive *catalog; /* of the store: what the container has under a name */
     struct sb_source *members;
     struct sb_choice *choice;
-    struct sb_buf name; /* in the container */
+    struct sb_buf name;       /* in the container */
+    struct sb_own_files *own; /* of the container, if they are in the tree */
 
     struct sqlite3 *db;
     struct sqlite3_stmt *add, *keep, *find;
@@ -80,15 +82,34 @@ static enum sb_code is_protected(struct syncing *syncing, const char *name, size
     return *found ? SB_OK : sb_name_set_covers(syncing->protected, name, size, found, err);
 }
 
+/* Is it a file of the container, which lies in the tree? Then nothing is removed at all: the tree
+ * cannot become what the container has, and still have the container. */
+static enum sb_code spare(const struct syncing *syncing, const char *name, bool goes, bool *stays,
+                          struct sb_error *err)
+{
+    struct stat st;
+    bool there = goes && fstatat(syncing->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    const char *source = sb_own_files_spare(syncing->own, syncing->fd, name, there ? &st : NULL);
+
+    *stays = source;
+    if (!source || !syncing->options->remove)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID,
+                   "%s: lies in %s, where --delete would remove its %s; move it elsewhere, or "
+                   "exclude what belongs to it",
+                   source, syncing->directory, name);
+}
+
 static enum sb_code add_going(struct syncing *syncing, const char *name, const struct found *found,
                               bool first, struct sb_error *err)
 {
     bool stays;
+    enum sb_code code = is_protected(syncing, name, found->size, &stays, err);
 
-    if (is_protected(syncing, name, found->size, &stays, err))
-        return err->code;
-    if (stays)
-        return SB_OK;
+    if (!code && !stays && !found->is_dir)
+        code = spare(syncing, name, true, &stays, err);
+    if (code || stays)
+        return code;
     sqlite3_bind_blob64(syncing->add, 1, name, found->size, SQLITE_STATIC);
     sqlite3_bind_int(syncing->add, 2, found->is_dir);
     sqlite3_bind_int(syncing->add, 3, first);
@@ -138,8 +159,11 @@ static enum sb_code consider(struct syncing *syncing, const struct found *found,
     const char *name = syncing->batch.names.data + found->at;
     size_t way_size;
     struct sb_entry entry;
+    bool stays;
     enum sb_code code = look_up(syncing, name, found->size, &entry, err);
 
+    if (code == SB_OK && !found->is_dir && spare(syncing, name, false, &stays, err))
+        return err->code;
     if (code == SB_OK && (entry.type == SB_DIR) == found->is_dir)
         return SB_OK;
     if (code == SB_OK) {
@@ -306,6 +330,24 @@ static void keep_time(int dir_fd, const struct stat *before)
     (void)utimensat(dir_fd, ".", times, 0);
 }
 
+/* In a directory that its owner may not write to, as rsync does it. */
+static bool unlink_at(int dir_fd, const char *component, int flags)
+{
+    bool done = unlinkat(dir_fd, component, flags) == 0, opened = false;
+    mode_t mode;
+
+    if (done || errno != EACCES || !sb_target_open_up(dir_fd, &mode, &opened))
+        return done;
+    done = unlinkat(dir_fd, component, flags) == 0;
+    if (opened) {
+        int failed = errno;
+
+        sb_target_close_up(dir_fd, mode);
+        errno = failed;
+    }
+    return done;
+}
+
 /* A directory that holds what the filter leaves alone, or came meanwhile, stays. */
 static enum sb_code remove_one(struct syncing *syncing, struct sb_walk *walk,
                                struct sb_entry *entry, bool first, struct sb_error *err)
@@ -322,7 +364,7 @@ static enum sb_code remove_one(struct syncing *syncing, struct sb_walk *walk,
         return SB_OK;
     entry->size = S_ISREG(st.st_mode) ? st.st_size : 0;
     keeps = first && fstat(dir_fd, &parent) == 0;
-    if (syncing->options->dry_run || unlinkat(dir_fd, component, is_dir ? AT_REMOVEDIR : 0) == 0)
+    if (syncing->options->dry_run || unlink_at(dir_fd, component, is_dir ? AT_REMOVEDIR : 0))
         note_removed(syncing, entry);
     else if (errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST)
         sb_report(syncing->options->notify, SB_PROBLEM, "remove", entry->path,
@@ -473,6 +515,11 @@ static enum sb_code plan(struct syncing *syncing, struct sb_error *err)
     if (!code)
         code = sb_sync_check_within(syncing->catalog, sb_store_name(syncing->from->store),
                                     syncing->from->within, false, err);
+    if (!code)
+        code = sb_own_files_new(&syncing->own, err);
+    if (!code)
+        code = sb_own_files_add(syncing->own, sb_store_path(syncing->from->store),
+                                sb_store_archive(syncing->from->store), err);
     syncing->fd = open(syncing->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (!code && syncing->fd < 0 && errno != ENOENT)
         code = sb_fail_errno(err, errno, "%s", syncing->directory);
@@ -530,6 +577,7 @@ static enum sb_code write_members(struct syncing *syncing, struct sb_error *err)
     const struct sb_sync_options *options = syncing->options;
     const struct sb_tree_sink_options wanted = {
         .directory = syncing->directory,
+        .own = syncing->own,
         .existing = SB_EXISTING_UPDATE,
         .checksum = options->checksum,
         .size_only = options->size_only,
@@ -562,6 +610,7 @@ static enum sb_code write_members(struct syncing *syncing, struct sb_error *err)
 static void close_all(struct syncing *syncing)
 {
     sb_source_free(syncing->members);
+    sb_own_files_free(syncing->own);
     sb_choice_free(syncing->choice);
     sqlite3_finalize(syncing->add);
     sqlite3_finalize(syncing->keep);

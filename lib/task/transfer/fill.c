@@ -10,6 +10,8 @@ static void keep_choice(struct sb_item *item, const struct sb_item *choice)
     item->old_size = choice->old_size;
     item->old_crc = choice->old_crc;
     item->old_row = choice->old_row;
+    item->old_shard = choice->old_shard;
+    item->old_offset = choice->old_offset;
     item->mark = choice->mark;
     item->change = choice->change;
     item->compares = choice->compares;

@@ -439,7 +439,7 @@ static void shrinks_while_it_is_open(void)
     struct sb_extent extent;
     bson_t document = BSON_INITIALIZER;
     unsigned char data[1];
-    struct sb_syrah *syrah;
+    struct sb_syrah *syrah = NULL;
     size_t good;
     int fd, other;
 
