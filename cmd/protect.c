@@ -83,10 +83,10 @@ static const char *misuse(const struct settings *settings, int count)
 }
 
 /* A shard whose archive is given, too, is not done twice. */
-static bool comes_with_archive(char **operands, int count, const char *path)
+static bool comes_with_archive(char **operands, int count, const char *path, const char *parity_dir)
 {
     for (int i = 0; i < count; i++) {
-        if (sb_protect_has_shard(operands[i], path))
+        if (sb_protect_has_shard(operands[i], path, parity_dir))
             return true;
     }
     return false;
@@ -95,7 +95,8 @@ static bool comes_with_archive(char **operands, int count, const char *path)
 static void add_files(struct settings *settings, char **operands, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (!comes_with_archive(operands, count, operands[i]))
+        if (!comes_with_archive(operands, count, operands[i],
+                                settings->protecting.wanted.parity_dir))
             protecting_add(&settings->protecting, operands[i]);
     }
 }

@@ -687,6 +687,26 @@ shardbox protect: a-shard-00002-parity: written'
     stderr_has 'a-shard-00009: No such file or directory'
 }
 
+@test "a file that has the name of a shard, and that the index does not count, is left alone" {
+    make_protected_archive
+    run_ok sb protect --remove a
+    echo foreign >a-shard-00007
+    echo foreign >a-shard-00099
+    run_ok sb protect a
+    run_ok sb protect --update a
+    run_ok sb protect --check a
+    [[ ! -e a-shard-00007-parity && ! -e a-shard-00099-parity ]]
+    seq 7 >tree/7
+    run_ok sb pack --append --protect a -C tree 7
+    [[ ! -e a-shard-00007-parity && ! -e a-shard-00099-parity ]]
+    # By its own name it is protected like any other file.
+    run_ok sb protect --update a a-shard-00099
+    [[ ! -e a-shard-00007-parity && -e a-shard-00099-parity ]]
+    damage a-shard-00099 3
+    run_ok sb protect --repair --trust-parity a-shard-00099
+    [[ $(<a-shard-00099) == foreign ]]
+}
+
 # Whether the archive needs it only the index knows, which may be damaged.
 @test "the parity file of a shard that is gone stays until it is removed by name" {
     make_protected_archive

@@ -2,6 +2,7 @@
 #include "archive/database.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
+#include "archive/own/shardcount.h"
 #include "core/file_lock.h"
 #include "core/io.h"
 #include "task/protect/impl.h"
@@ -65,12 +66,30 @@ static bool has_parity(const char *shard, const char *parity_dir)
     return has;
 }
 
-/* A link leads to another archive's shard, which is protected there. */
-static bool is_to_be_protected(const char *shard, const char *parity_dir)
+/* The shards that the index counts; all that may be, where it does not say so. */
+static uint32_t count_shards(const char *index)
+{
+    struct sqlite3 *db = NULL;
+    struct sb_error ignored;
+    uint32_t count;
+
+    if (sb_database_open(&db, index, SB_DB_READ, &ignored) ||
+        sb_shard_count_in_use(db, index, &count, &ignored))
+        count = SB_SHARD_MAX + 1;
+    sb_database_close(db);
+    /* An archive without files has a shard too. */
+    return count > 0 ? count : 1;
+}
+
+/* A link leads to another archive's shard, which is protected there. What the index does not count
+ * is a foreign file, unless it was protected: then a later state of the index counted it. */
+static bool is_to_be_protected(const char *shard, bool counted, const char *parity_dir)
 {
     struct stat st;
 
-    return lstat(shard, &st) == 0 ? !S_ISLNK(st.st_mode) : has_parity(shard, parity_dir);
+    if (lstat(shard, &st) == 0 && (counted || S_ISLNK(st.st_mode)))
+        return !S_ISLNK(st.st_mode);
+    return has_parity(shard, parity_dir);
 }
 
 /* Shards are numbered in a row, but some of the row may be lost. */
@@ -83,32 +102,37 @@ enum sb_code sb_protect_walk(const char *path, const char *parity_dir,
     bool index = sb_protect_is_index(path);
     char *base = strndup(path, sb_index_base_size(path)), *shard = NULL;
     enum sb_code code = base ? SB_OK : sb_fail_memory(err);
+    uint32_t count = index ? count_shards(path) : 0;
     struct stat st;
 
     if (!code)
         each(context, path);
     for (uint32_t i = 0, none = 0; !code && index && none < LOST_MOST && i <= SB_SHARD_MAX; i++) {
+        bool is;
+
         shard = sb_shard_name(base, i, err);
         code = shard ? SB_OK : err->code;
-        if (shard && is_to_be_protected(shard, parity_dir))
+        is = shard && is_to_be_protected(shard, i < count, parity_dir);
+        if (is)
             each(context, shard);
-        none = shard && lstat(shard, &st) && !is_to_be_protected(shard, parity_dir) ? none + 1 : 0;
+        none = shard && lstat(shard, &st) && !is ? none + 1 : 0;
         free(shard);
     }
     free(base);
     return code;
 }
 
-bool sb_protect_has_shard(const char *index, const char *path)
+bool sb_protect_has_shard(const char *index, const char *path, const char *parity_dir)
 {
     size_t size = sb_protect_base_of_shard(path);
     struct stat st;
 
-    if (size == 0 || size != sb_index_base_size(index) || strncmp(index, path, size) != 0)
+    if (size == 0 || size != sb_index_base_size(index) || strncmp(index, path, size) != 0 ||
+        !sb_protect_is_index(index))
         return false;
-    return sb_protect_is_index(index) &&
-           (lstat(path, &st) == 0 ? S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)
-                                  : has_parity(path, NULL));
+    return (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) ||
+           is_to_be_protected(path, sb_own_of_rest(path + size).shard < count_shards(index),
+                              parity_dir);
 }
 
 /* Of an index itself also readers: those of a WAL, and their writers, have no other lock. */

@@ -80,7 +80,7 @@ static bool is_whole_index(const struct sb_protected *work)
 {
     size_t base = sb_protect_base_of_shard(work->path);
     char *index = base ? strndup(work->path, base) : NULL;
-    bool shard = index && sb_protect_has_shard(index, work->path);
+    bool shard = index && sb_protect_has_shard(index, work->path, work->options->parity_dir);
 
     free(index);
     return !shard && sb_protect_is_index(work->path);

@@ -114,7 +114,7 @@ struct sb_protect_guard {
     enum sb_code (*chooses)(void *context, int64_t from, int64_t to, bool *chosen,
                             struct sb_error *err);
     bool (*chooses_section)(void *context, int64_t from, int64_t to);
-    /* May a piece be written, of which `got` bytes are there? */
+    /* May a piece be written over the `got` bytes of it that are there? */
     enum sb_code (*allows)(void *context, int64_t from, const unsigned char *made,
                            const unsigned char *there, size_t got, size_t size, bool *allowed,
                            struct sb_error *err);
@@ -137,9 +137,10 @@ bool sb_protect_ends_work(const struct sb_error *err);
 
 /*
  * Calls `each` for the path, and if it has the name or the beginning of an archive's index, for the
- * shards beside it. They are known by their names alone, as the index may be damaged. A missing
- * shard comes if its parity file is there, in this directory or, if it is NULL, beside it. Links do
- * not come: they lead to shards of other archives, which are protected there.
+ * shards beside it that it counts; where it is damaged, for all that have the name of one. Those
+ * that are missing, or not counted, come if their parity file is there, in this directory or, if it
+ * is NULL, beside them. Links do not come: they lead to shards of other archives, which are
+ * protected there.
  */
 enum sb_code sb_protect_walk(const char *path, const char *parity_dir,
                              void (*each)(void *context, const char *path), void *context,
@@ -147,6 +148,6 @@ enum sb_code sb_protect_walk(const char *path, const char *parity_dir,
 
 /* Is this file one of those that a walk from the path `index` comes to as shards, or passes over?
  */
-bool sb_protect_has_shard(const char *index, const char *path);
+bool sb_protect_has_shard(const char *index, const char *path, const char *parity_dir);
 
 #endif
