@@ -307,6 +307,38 @@ has_bytes_as_before() {
     [[ -e set-before-repair ]]
 }
 
+@test "what repairs have kept and a disk spoils is named, and what is kept after it is not lost" {
+    local end
+    spoil set-shard-00000 $(($(of a offset) + 100)) 30
+    run_ok sb verify --repair set
+    end=$(stat -c %s set-before-repair)
+    mkdir damaged
+    spoil set-shard-00001 $(($(of b4 offset) + 100)) 30
+    cp set-shard-00001 damaged
+    run_ok sb verify --repair set
+    # The header of the first record; a third repair adds to what is there.
+    spoil set-before-repair 20 4
+    spoil set-shard-00002 $(($(of b5 offset) + 100)) 30
+    cp set-shard-00002 damaged
+    run_ok sb verify --repair set
+    run_fail 1 sb verify --undo-repair set
+    stderr_is "shardbox verify: set-before-repair: bytes 0 to $((end - 1)) of it are damaged, and what they kept is lost"
+    cmp set-shard-00000 copy/set-shard-00000
+    cmp set-shard-00001 damaged/set-shard-00001
+    cmp set-shard-00002 damaged/set-shard-00002
+    [[ -e set-before-repair ]]
+}
+
+@test "where the end of what a repair has kept is missing that is named" {
+    spoil set-shard-00000 $(($(of a offset) + 100)) 30
+    run_ok sb verify --repair set
+    truncate -s -10 set-before-repair
+    run_fail 1 sb verify --undo-repair set
+    stderr_has 'were not kept as they were, and are left as they are'
+    cmp set-shard-00000 copy/set-shard-00000
+    [[ -e set-before-repair ]]
+}
+
 @test "where what is replaced cannot be kept nothing is repaired" {
     spoil set-shard-00000 $(($(of a offset) + 100)) 3000
     cp set-shard-00000 as-it-is

@@ -19,7 +19,9 @@
 
 #define HEADER    40
 #define NAME_MOST 255
+#define SIZE_MOST ((int64_t)1 << 20)
 
+static const char what_it_is[] = "the bytes from before a repair";
 static const char magic[8] = {'S', 'B', 'B', 'E', 'F', 'O', 'R', 'E'};
 
 /* A record as it was read; what follows its header is at `at`. */
@@ -27,6 +29,7 @@ struct record {
     int64_t at;
     int64_t offset;
     int64_t size;
+    bool cut;         /* not all of the bytes are in the file */
     uint32_t crc, by; /* of the bytes, and of those that replace them */
     size_t name_size;
     char name[NAME_MOST + 1];
@@ -54,58 +57,90 @@ static enum sb_code read_exactly(int fd, void *data, size_t size, int64_t at, bo
 {
     size_t count;
 
-    if (sb_pread_full(fd, data, size, at, &count, "the bytes from before a repair", err))
+    if (sb_pread_full(fd, data, size, at, &count, what_it_is, err))
         return err->code;
     *got = count == size;
     return SB_OK;
 }
 
-/* Is there a whole record at this place? Its bytes are compared when they are used. */
+/* Is there a record at this place? Its bytes are compared when they are used. */
 static enum sb_code read_record(int fd, int64_t file_size, int64_t at, struct record *record,
-                                bool *whole, struct sb_error *err)
+                                bool *is, struct sb_error *err)
 {
     unsigned char header[HEADER];
 
-    if (read_exactly(fd, header, HEADER, at, whole, err) || !*whole)
-        return *whole ? err->code : SB_OK;
+    if (read_exactly(fd, header, HEADER, at, is, err) || !*is)
+        return *is ? err->code : SB_OK;
     *record = (struct record){.at = at + HEADER,
                               .offset = (int64_t)sb_get_u64(header + 16),
                               .size = (int64_t)sb_get_u64(header + 24),
                               .crc = sb_get_u32(header + 32),
                               .by = sb_get_u32(header + 36),
                               .name_size = sb_get_u32(header + 12)};
-    *whole = memcmp(header, magic, sizeof(magic)) == 0 && record->name_size <= NAME_MOST &&
-             record->offset >= 0 && record->size >= 0 && record->size <= file_size;
-    if (!*whole || read_exactly(fd, record->name, record->name_size, record->at, whole, err))
-        return *whole ? err->code : SB_OK;
+    *is = memcmp(header, magic, sizeof(magic)) == 0 && record->name_size <= NAME_MOST &&
+          record->offset >= 0 && record->size >= 0 && record->size <= SIZE_MOST;
+    if (!*is || read_exactly(fd, record->name, record->name_size, record->at, is, err))
+        return *is ? err->code : SB_OK;
     record->at += (int64_t)record->name_size;
-    *whole = *whole &&
-             sb_get_u32(header + 8) == sb_crc32c(sb_crc32c(0, header + 12, HEADER - 12),
-                                                 record->name, record->name_size) &&
-             record->size <= file_size - record->at;
+    record->cut = record->size > file_size - record->at;
+    *is = *is && sb_get_u32(header + 8) == sb_crc32c(sb_crc32c(0, header + 12, HEADER - 12),
+                                                     record->name, record->name_size);
     return SB_OK;
 }
 
-/* *end: of the last whole record. each: NULL, or called for each of them. */
-static enum sb_code read_all(int fd, int64_t *end,
-                             enum sb_code (*each)(void *context, const struct record *record,
-                                                  struct sb_error *err),
-                             void *context, struct sb_error *err)
+/* The first record from `at` on: where it begins, or -1. Only where one is damaged it does not
+ * begin there. */
+static enum sb_code find_record(int fd, int64_t file_size, int64_t *at, struct record *record,
+                                struct sb_error *err)
+{
+    char bytes[16 << 10];
+    bool is = false;
+    enum sb_code code = read_record(fd, file_size, *at, record, &is, err);
+
+    for (int64_t from = *at; !code && !is;) {
+        const char *found;
+        size_t got;
+
+        code = sb_pread_full(fd, bytes, sizeof(bytes), from, &got, what_it_is, err);
+        found = code ? NULL : memmem(bytes, got, magic, sizeof(magic));
+        if (code || (!found && got < sizeof(bytes))) {
+            *at = -1;
+            return code;
+        }
+        *at = from + (found ? found - bytes : (int64_t)(got - sizeof(magic)));
+        from = *at + 1;
+        if (found)
+            code = read_record(fd, file_size, *at, record, &is, err);
+    }
+    return code;
+}
+
+/* *end: of the last whole record. each: NULL, or called for each record; gap, likewise, where bytes
+ * before it are damaged. */
+static enum sb_code
+read_all(int fd, int64_t *end,
+         enum sb_code (*each)(void *context, const struct record *record, struct sb_error *err),
+         void (*gap)(void *context, int64_t from, int64_t to), void *context, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
     struct record record;
-    bool whole = true;
     struct stat st;
 
     *end = 0;
     if (fstat(fd, &st))
         return sb_fail_errno(err, errno, "fstat");
-    while (!code && whole) {
-        code = read_record(fd, st.st_size, *end, &record, &whole, err);
-        if (!code && whole) {
-            code = each ? each(context, &record, err) : SB_OK;
-            *end = record.at + record.size;
-        }
+    while (!code) {
+        int64_t at = *end;
+
+        code = find_record(fd, st.st_size, &at, &record, err);
+        if (code || at < 0)
+            break;
+        if (at > *end && gap)
+            gap(context, *end, at);
+        code = each ? each(context, &record, err) : SB_OK;
+        if (record.cut)
+            break;
+        *end = record.at + record.size;
     }
     return code;
 }
@@ -142,7 +177,7 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path, stru
                        "repaired",
                        name, strerror(errno));
     if (refuse_foreign(before->fd, name, err) ||
-        read_all(before->fd, &before->size, NULL, NULL, err))
+        read_all(before->fd, &before->size, NULL, NULL, NULL, err))
         return err->code;
     if (stat(path, &st) == 0)
         sb_parity_adopt(before->fd, &st);
@@ -191,9 +226,10 @@ void sb_before_release(struct sb_before *before)
 /* What is put back. */
 struct undo {
     const char *path;
+    const char *name; /* of the file with the bytes from before */
     const struct sb_notify *notify;
     bool dry_run;
-    int fd; /* of the bytes from before */
+    int fd;
     struct record *records;
     size_t count, capacity;
     int64_t skipped;
@@ -255,28 +291,37 @@ static void skip(struct undo *undo, const struct record *record, const char *why
               record->offset + record->size - 1, why);
 }
 
-static enum sb_code load(struct undo *undo, const struct record *record, bool *whole,
+static void say_gap(void *context, int64_t from, int64_t to)
+{
+    struct undo *undo = context;
+
+    undo->skipped++;
+    sb_report(undo->notify, SB_PROBLEM, "damaged", undo->name,
+              "bytes %" PRId64 " to %" PRId64 " of it are damaged, and what they kept is lost",
+              from, to - 1);
+}
+
+/* Of the file, and of what was kept. */
+static enum sb_code load(struct undo *undo, const struct record *record, bool *there, bool *kept,
                          struct sb_error *err)
 {
     size_t size = (size_t)record->size;
-    bool there = false;
 
     for (unsigned i = 0; i < 2; i++) {
         sb_buf_clear(&undo->bytes[i]);
         if (sb_buf_reserve(&undo->bytes[i], size + 1))
             return sb_fail_memory(err);
     }
-    if (read_exactly(undo->target, undo->bytes[0].data, size, record->offset, &there, err) ||
-        read_exactly(undo->fd, undo->bytes[1].data, size, record->at, whole, err))
+    if (read_exactly(undo->target, undo->bytes[0].data, size, record->offset, there, err))
         return err->code;
-    *whole = *whole && there;
-    return SB_OK;
+    return read_exactly(undo->fd, undo->bytes[1].data, size, record->at, kept, err);
 }
 
 static enum sb_code put_back(struct undo *undo, const struct record *record, struct sb_error *err)
 {
     size_t size = (size_t)record->size;
-    bool whole = false;
+    bool there = false, kept = false;
+    uint32_t crc;
 
     if (!is_own(undo, record)) {
         skip(undo, record, "are of no file of this archive");
@@ -288,16 +333,18 @@ static enum sb_code put_back(struct undo *undo, const struct record *record, str
         skip(undo, record, "are missing");
         return SB_OK;
     }
-    if (load(undo, record, &whole, err))
+    if (load(undo, record, &there, &kept, err))
         return err->code;
-    if (!whole || sb_crc32c(0, undo->bytes[1].data, size) != record->crc) {
-        skip(undo, record, whole ? "were not kept as they were" : "are missing");
+    crc = sb_crc32c(0, undo->bytes[0].data, size);
+    /* A killed run did not replace them. */
+    if (there && crc == record->crc)
+        return SB_OK;
+    if (!there || crc != record->by) {
+        skip(undo, record, there ? "changed since the repair" : "are missing");
         return SB_OK;
     }
-    if (sb_crc32c(0, undo->bytes[0].data, size) == record->crc)
-        return SB_OK;
-    if (sb_crc32c(0, undo->bytes[0].data, size) != record->by) {
-        skip(undo, record, "changed since the repair");
+    if (!kept || sb_crc32c(0, undo->bytes[1].data, size) != record->crc) {
+        skip(undo, record, "were not kept as they were");
         return SB_OK;
     }
     sb_report(undo->notify, SB_NOTE, undo->dry_run ? "would-undo" : "undone", record->name,
@@ -310,20 +357,20 @@ static enum sb_code put_back(struct undo *undo, const struct record *record, str
     return sb_fsync(undo->target, record->name, err);
 }
 
-static enum sb_code undo_all(struct undo *undo, const char *name, struct sb_error *err)
+static enum sb_code undo_all(struct undo *undo, struct sb_error *err)
 {
-    enum sb_code code = refuse_foreign(undo->fd, name, err);
+    enum sb_code code = refuse_foreign(undo->fd, undo->name, err);
     int64_t end;
 
     if (!code)
-        code = read_all(undo->fd, &end, collect, undo, err);
+        code = read_all(undo->fd, &end, collect, say_gap, undo, err);
     for (size_t i = undo->count; !code && i > 0; i--)
         code = put_back(undo, &undo->records[i - 1], err);
     if (code || undo->dry_run || undo->skipped > 0)
         return code;
-    if (unlink(name))
-        return sb_fail_errno(err, errno, "%s: cannot be removed", name);
-    return sb_sync_directory_of(name, err);
+    if (unlink(undo->name))
+        return sb_fail_errno(err, errno, "%s: cannot be removed", undo->name);
+    return sb_sync_directory_of(undo->name, err);
 }
 
 enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_run,
@@ -334,17 +381,18 @@ enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_r
     struct sb_buf name = {0};
     enum sb_code code = sb_before_name(path, parity_dir, &name, err);
 
+    if (!code && !dry_run)
+        code = sb_protect_hold(&holds, path, err);
     if (!code)
         undo.fd = open(name.data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    undo.name = name.data;
     if (!code && undo.fd < 0)
         code = errno == ENOENT
                    ? sb_fail(err, SB_NOENT, "%s: no repair has left it; nothing can be put back",
                              name.data)
                    : sb_fail_errno(err, errno, "%s", name.data);
-    if (!code && !dry_run)
-        code = sb_protect_hold(&holds, path, err);
     if (!code)
-        code = undo_all(&undo, name.data, err);
+        code = undo_all(&undo, err);
     if (undo.target >= 0)
         close(undo.target);
     sb_protect_release(&holds);

@@ -28,8 +28,8 @@ struct sb_restore_again {
     bool dry_run;
     struct sb_protect_result *result;
     struct sb_restore_parity_file {
-        char *path; /* of its file */
-        bool missing;
+        char *path;      /* of its file */
+        const char *why; /* it is to be made again */
     } * files;
     size_t count, capacity;
 };

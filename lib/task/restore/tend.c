@@ -144,7 +144,10 @@ static bool chooses_section(void *context, int64_t from, int64_t to)
     return was_read(guard->restore, guard->shard, from, to);
 }
 
-static enum sb_code make_again(struct sb_restore *restore, const char *path, bool missing,
+static const char missing[] = "was missing", damaged[] = "was damaged",
+                  older[] = "is not of it now";
+
+static enum sb_code make_again(struct sb_restore *restore, const char *path, const char *why,
                                struct sb_error *err)
 {
     struct sb_restore_again *again = &restore->again;
@@ -155,8 +158,7 @@ static enum sb_code make_again(struct sb_restore *restore, const char *path, boo
         free(copy);
         return sb_fail_memory(err);
     }
-    again->files[again->count++] =
-        (struct sb_restore_parity_file){.path = copy, .missing = missing};
+    again->files[again->count++] = (struct sb_restore_parity_file){.path = copy, .why = why};
     return SB_OK;
 }
 
@@ -168,7 +170,7 @@ static enum sb_code leave(struct sb_restore *restore, const char *path, struct s
     if (err->code != SB_CHANGED)
         restore->options->protect->without++;
     if (err->code == SB_NOENT || err->code == SB_DAMAGED)
-        return make_again(restore, path, err->code == SB_NOENT, err);
+        return make_again(restore, path, err->code == SB_NOENT ? missing : damaged, err);
     sb_report(restore->notify, SB_PROBLEM, "parity", NULL, "%s", err->text);
     return SB_OK;
 }
@@ -216,7 +218,7 @@ static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t 
     sb_cursor_free(guard.cursor);
     if (code)
         return leave(restore, path, err);
-    return calls.again ? make_again(restore, path, false, err) : SB_OK;
+    return calls.again ? make_again(restore, path, damaged, err) : SB_OK;
 }
 
 /* The index was checked before it was opened, if it has a parity file. */
@@ -231,7 +233,7 @@ static enum sb_code tend_index(struct sb_restore *restore, struct sb_error *err)
     /* It has a commit more than what it was made of. */
     if (sb_archive_remade(restore->archive) == 0 || is_current(path, parity_dir))
         return SB_OK;
-    return make_again(restore, path, false, err);
+    return make_again(restore, path, older, err);
 }
 
 static bool is_file(const char *path)
@@ -272,7 +274,7 @@ static bool is_protected(const struct sb_restore_again *again)
     bool any = again->result->files > 0 || again->result->changed > 0;
 
     for (size_t i = 0; i < again->count; i++)
-        any = any || !again->files[i].missing;
+        any = any || again->files[i].why != missing;
     return any;
 }
 
@@ -297,8 +299,7 @@ enum sb_code sb_restore_remake_parity(struct sb_restore_again *again, struct sb_
         again->result->without -= again->result->without > 0;
         if (!again->dry_run)
             sb_report(again->notify, SB_WARNING, "remade", file->path,
-                      "its parity file was %s, and is made again",
-                      file->missing ? "missing" : "damaged");
+                      "its parity file %s, and is made again", file->why);
     }
     return SB_OK;
 }
