@@ -577,6 +577,15 @@ EOF_PYTHON
     cmp elsewhere as-it-is
 }
 
+@test "an index whose shards are all links is made again, and needs no other parity file" {
+    run_ok sb merge-symlink set linked
+    run_ok sb protect linked
+    rm linked
+    run_ok sb verify --repair linked
+    [[ $stderr == 'shardbox verify: linked: was missing, and is made again as it was when it was protected, at '* ]]
+    [[ $stderr != *'no parity file'* ]] || fail "$stderr"
+}
+
 @test "any other file is repaired by its parity file, and then verified" {
     tar -cf a.tar tree
     touch -d '2001-02-03 04:05:06.123456789Z' a.tar

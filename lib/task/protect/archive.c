@@ -66,18 +66,26 @@ static bool has_parity(const char *shard, const char *parity_dir)
     return has;
 }
 
-/* The shards that the index counts; all that may be, where it does not say so. */
-static uint32_t count_shards(const char *index)
+enum sb_code sb_protect_count_shards(const char *index, const char *name, uint32_t *count,
+                                     struct sb_error *err)
 {
     struct sqlite3 *db = NULL;
+    enum sb_code code = sb_database_open(&db, index, SB_DB_READ, err);
+
+    if (!code)
+        code = sb_shard_count_in_use(db, name, count, err);
+    sb_database_close(db);
+    return code;
+}
+
+/* All that there may be, where the index does not say; an archive without files has one, too. */
+static uint32_t count_shards(const char *index)
+{
     struct sb_error ignored;
     uint32_t count;
 
-    if (sb_database_open(&db, index, SB_DB_READ, &ignored) ||
-        sb_shard_count_in_use(db, index, &count, &ignored))
-        count = SB_SHARD_MAX + 1;
-    sb_database_close(db);
-    /* An archive without files has a shard too. */
+    if (sb_protect_count_shards(index, index, &count, &ignored))
+        return SB_SHARD_MAX + 1;
     return count > 0 ? count : 1;
 }
 

@@ -83,6 +83,10 @@ void sb_protect_release(struct sb_protect_holds *holds);
 /* Is it an archive's index, by its beginning or by the shards beside it? */
 bool sb_protect_is_index(const char *path);
 
+/* How many shards the index in this file counts; name: of it, for messages. */
+enum sb_code sb_protect_count_shards(const char *index, const char *name, uint32_t *count,
+                                     struct sb_error *err) SB_CHECKED;
+
 /* The length of an archive's name in that of its shard; 0: it is no name of a shard. */
 size_t sb_protect_base_of_shard(const char *path);
 

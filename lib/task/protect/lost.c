@@ -5,7 +5,6 @@
 #include "archive/own/own_names.h"
 #include "archive/own/remade.h"
 #include "archive/own/settle.h"
-#include "archive/own/shardcount.h"
 #include "archive/parity/mend.h"
 #include "core/io.h"
 #include "store/out/temporary.h"
@@ -113,18 +112,6 @@ static enum sb_code is_as_protected(const char *shard, const struct sb_protect_o
     return SB_OK;
 }
 
-static enum sb_code count_shards(const char *index, const char *name, uint32_t *count,
-                                 struct sb_error *err)
-{
-    struct sqlite3 *db = NULL;
-    enum sb_code code = sb_database_open(&db, index, SB_DB_READ, err);
-
-    if (!code)
-        code = sb_shard_count_in_use(db, name, count, err);
-    sb_database_close(db);
-    return code;
-}
-
 /* May an index, in this file, be older than the shards of the archive? Not if these are as they
  * were protected, and there are no more of them. */
 static enum sb_code find_age(const char *file, const char *index,
@@ -137,7 +124,7 @@ static enum sb_code find_age(const char *file, const char *index,
     enum sb_code code = name ? SB_OK : sb_fail_memory(err);
 
     if (!code)
-        code = count_shards(file, name, &count, err);
+        code = sb_protect_count_shards(file, name, &count, err);
     for (uint32_t i = 0; !code && same && i <= count && i <= SB_SHARD_MAX; i++) {
         char *shard = sb_shard_name(name, i, err);
 
@@ -278,8 +265,10 @@ static enum sb_code remake(const char *path, bool index, const struct sb_protect
         code = make_again(&remake, err);
     if (!code && !remake.found)
         say_remade(&remake);
-    if (!code && options->result)
+    if (!code && options->result) {
         options->result->remade += index;
+        options->result->files += index;
+    }
     sb_hold_drop(&remake.hold, code != SB_OK);
     sb_protected_end(work);
     return code;
@@ -454,7 +443,7 @@ static enum sb_code bring_back_shards(struct shards *shards, struct sb_error *er
         code = walk(shards, look, err);
     if (code || !shards->any)
         return code;
-    code = count_shards(shards->index, shards->index, &shards->count, err);
+    code = sb_protect_count_shards(shards->index, shards->index, &shards->count, err);
     if (!code)
         code = walk(shards, bring_back_shard, err);
     return code ? code : shards->code;
