@@ -78,13 +78,14 @@ enum sb_code sb_protect_count_shards(const char *index, const char *name, uint32
     return code;
 }
 
-/* All that there may be, where the index does not say; an archive without files has one, too. */
+/* All that there may be, where the index does not say; an archive without files has one, too. To
+ * open it would finish or undo a change that was interrupted. */
 static uint32_t count_shards(const char *index)
 {
     struct sb_error ignored;
     uint32_t count;
 
-    if (sb_protect_count_shards(index, index, &count, &ignored))
+    if (sb_journal_is_pending(index) || sb_protect_count_shards(index, index, &count, &ignored))
         return SB_SHARD_MAX + 1;
     return count > 0 ? count : 1;
 }
