@@ -80,12 +80,15 @@ void verify_repair_warn(struct verify_run *run)
         verify_run_alert(run, "repaired",
                          "%" PRId64 " damaged piece%s of its files or their parity files repaired",
                          found->repaired, found->repaired == 1 ? "" : "s");
-    if (run->settings->repair.repair && found->files > 0 && found->without > 0)
+    /* What is damaged is not protected. */
+    if (run->result.defects > 0 || !run->settings->repair.repair)
+        return;
+    if (found->files > 0 && found->without > 0)
         verify_run_warn(run, "unprotected",
                         "%" PRId64 " of its files %s no parity file; 'shardbox protect --update' "
                         "makes what is missing",
                         found->without, found->without == 1 ? "has" : "have");
-    if (run->settings->repair.repair && found->files == 0 && found->changed == 0)
+    if (found->files == 0 && found->changed == 0)
         verify_run_warn(run, "unprotected",
                         "has no parity file to be repaired by; 'shardbox protect' makes it");
 }

@@ -554,6 +554,8 @@ EOF_PYTHON
     flip_byte set-shard-00000 100
     run_fail 1 sb verify --repair set
     stderr_has 'not restored: no parity file can make it'
+    # It would refuse to protect what is damaged.
+    [[ $stderr != *"'shardbox protect"* ]] || fail "$stderr"
 }
 
 @test "somebody else's file under the name of a parity file is not used and not touched" {
