@@ -14,6 +14,7 @@ struct settings {
     bool update, check, repair, remove;
     unsigned per_mille; /* 0: not given */
     bool hard_links;
+    bool trust;
     const char *parity_dir;
     bool dry_run;
     int64_t threads;
@@ -38,6 +39,7 @@ static const struct option options[] = {
     OPTION_GROUP("How"),
     OPTION_FLAG(0, "hard-links", struct settings, hard_links,
                 "repair files that have several names"),
+    OPTION_FLAG(0, "trust-parity", struct settings, trust, "repair what may have changed instead"),
     OPTION_TEXT(0, "parity-dir", struct settings, parity_dir, "DIR",
                 "parity files are in DIR, under their names", OPERAND_FILE),
     OPTION_THREADS(struct settings, "compute with N threads"),
@@ -73,16 +75,18 @@ static const char *misuse(const struct settings *settings, int count)
         return "--redundancy is for parity files that are made";
     if (settings->hard_links && !settings->repair)
         return "--hard-links is for --repair";
+    if (settings->trust && !settings->repair)
+        return "--trust-parity is for --repair";
     if (settings->dry_run && settings->check)
         return "--check changes nothing; -n does not go with it";
     return NULL;
 }
 
 /* A shard whose archive is given, too, is not done twice. */
-static bool comes_with_archive(char **operands, int count, const char *path)
+static bool comes_with_archive(char **operands, int count, const char *path, const char *parity_dir)
 {
     for (int i = 0; i < count; i++) {
-        if (sb_protect_has_shard(operands[i], path))
+        if (sb_protect_has_shard(operands[i], path, parity_dir))
             return true;
     }
     return false;
@@ -91,7 +95,8 @@ static bool comes_with_archive(char **operands, int count, const char *path)
 static void add_files(struct settings *settings, char **operands, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (!comes_with_archive(operands, count, operands[i]))
+        if (!comes_with_archive(operands, count, operands[i],
+                                settings->protecting.wanted.parity_dir))
             protecting_add(&settings->protecting, operands[i]);
     }
 }
@@ -106,6 +111,7 @@ static int run(void *context, char **operands, int count)
         .per_mille = settings->per_mille,
         .threads = settings->threads ? (unsigned)settings->threads : sb_default_threads(),
         .hard_links = settings->hard_links,
+        .trust = settings->trust,
         .one = count == 1,
         .parity_dir = settings->parity_dir,
         .dry_run = settings->dry_run,

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 struct settings {
+    bool accept;
     bool checksums;
     bool keep_old;
     bool dry_run;
@@ -23,6 +24,8 @@ struct settings {
 };
 
 static const struct option options[] = {
+    OPTION_FLAG(0, "accept", struct settings, accept,
+                "take an index that was made again as it was before as it is"),
     OPTION_FLAG(0, "checksums", struct settings, checksums,
                 "compute absent checksums, by reading the files"),
     OPTION_FLAG(0, "keep-old", struct settings, keep_old,
@@ -80,8 +83,8 @@ static void say_count(const struct settings *settings, const char *done, const c
 static bool did_nothing(const struct sb_upgrade_result *result)
 {
     return !result->rebuilt && !result->renamed && !result->triggers && !result->limit &&
-           !result->shard_count && result->objects == 0 && result->statistics == 0 &&
-           result->parents == 0 && result->checksums == 0;
+           !result->shard_count && !result->accepted && result->objects == 0 &&
+           result->statistics == 0 && result->parents == 0 && result->checksums == 0;
 }
 
 static void describe(const struct settings *settings, const struct sb_upgrade_result *result)
@@ -103,6 +106,8 @@ static void describe(const struct settings *settings, const struct sb_upgrade_re
               "missing directory rows");
     if (result->triggers)
         say(settings, "set", "set", "config.use_triggers to 1");
+    if (result->accepted)
+        say(settings, "accepted", "accept", "the index, which was lost and made again");
     if (result->limit)
         say(settings, "set", "set", "config.shard_size_limit to none");
     if (result->shard_count)
@@ -122,6 +127,7 @@ static int run(void *context, char **operands, int count)
     struct sb_error err;
     struct sb_upgrade_options wanted = {
         .dry_run = settings->dry_run,
+        .accept = settings->accept,
         .checksums = settings->checksums,
         .keep_old = settings->keep_old,
         .threads = (unsigned)settings->threads,

@@ -41,6 +41,7 @@ static const struct option options[] = {
     OPTION_GROUP("Speed"),
     OPTION_THREADS(struct verify_settings, "read with N threads"),
     OPTION_BWLIMIT,
+    OPTIONS_VERIFY_REPAIR_MORE(struct verify_settings, repair),
     OPTION_MORE("Input"),
     OPTION_MAX_SIZE(struct verify_settings),
     OPTION_FROM,
@@ -346,6 +347,8 @@ static enum sb_code verify(struct verify_run *run, struct sb_error *err)
     struct sb_store *store;
     enum sb_code code;
 
+    if (run->settings->repair.undo)
+        return verify_repair_undo(run, err);
     if (verify_repair_begin(run, err))
         return err->code;
     if (run->protect.remade > 0 && run->settings->repair.dry_run)

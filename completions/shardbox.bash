@@ -52,7 +52,7 @@ _shardbox_table() {
         first=directory others=directory
         ;;
     verify)
-        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair --parity-dir= --repair-from= --repair-prefix= -n --dry-run --wait -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair --repair-from= --undo-repair -n --dry-run --wait -j --threads= --bwlimit= --parity-dir= --trust-parity --repair-prefix= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     rm)
@@ -80,11 +80,11 @@ _shardbox_table() {
         first=file others=file
         ;;
     upgrade)
-        options='--checksums --keep-old --protect --wait -n --dry-run -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--accept --checksums --keep-old --protect --wait -n --dry-run -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     protect)
-        options='--redundancy= -u --update --check --repair --remove -n --dry-run --hard-links --parity-dir= -j --threads= --bwlimit= --wait -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--redundancy= -u --update --check --repair --remove -n --dry-run --hard-links --trust-parity --parity-dir= -j --threads= --bwlimit= --wait -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     help) first="words:$_shardbox_commands" ;;
@@ -297,12 +297,12 @@ _shardbox_value() {
     verify:--max-age) wanted='none' ;;
     verify:--report) wanted='file' ;;
     verify:--prom) wanted='file' ;;
-    verify:--parity-dir) wanted='file' ;;
     verify:--repair-from) wanted='file' ;;
-    verify:--repair-prefix) wanted='any' ;;
     verify:--wait=) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;
     verify:--bwlimit) wanted='any' ;;
+    verify:--parity-dir) wanted='file' ;;
+    verify:--repair-prefix) wanted='any' ;;
     verify:--max-size) wanted='any' ;;
     verify:--from) wanted='words:archive tar cpio zip bag bagz syrah cache' ;;
     verify:--iconv) wanted='any' ;;

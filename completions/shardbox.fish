@@ -96,7 +96,7 @@ function __shardbox_takes_value
             return 0
         case
             return 0
-        case verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--report verify:--prom verify:--parity-dir verify:--repair-from verify:--repair-prefix verify:-j verify:--threads verify:--bwlimit verify:--max-size verify:--from verify:--iconv verify:--memlimit verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
+        case verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--report verify:--prom verify:--repair-from verify:-j verify:--threads verify:--bwlimit verify:--parity-dir verify:--repair-prefix verify:--max-size verify:--from verify:--iconv verify:--memlimit verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude rm:-j rm:--threads
             return 0
@@ -592,13 +592,15 @@ complete -c shardbox -n '__shardbox_is verify' -l json -d 'print each defect as 
 complete -c shardbox -n '__shardbox_is verify' -l report -r -F -d 'write defects to FILE, as JSON Lines, print none'
 complete -c shardbox -n '__shardbox_is verify' -l prom -r -F -d 'write metrics for Prometheus to FILE'
 complete -c shardbox -n '__shardbox_is verify' -l repair -d 'repair by parity files, or the index of a cache'
-complete -c shardbox -n '__shardbox_is verify' -l parity-dir -r -F -d 'with it: where these are, if not beside their files'
 complete -c shardbox -n '__shardbox_is verify' -l repair-from -r -F -d 'restore files from an archive, directory, tar or zip'
-complete -c shardbox -n '__shardbox_is verify' -l repair-prefix -x -d 'with that: the directory of COPY that has the files'
+complete -c shardbox -n '__shardbox_is verify' -l undo-repair -d 'put back what repairs have replaced'
 complete -c shardbox -n '__shardbox_is verify' -s n -l dry-run -d 'print what would change, a line each; change nothing'
 complete -c shardbox -n '__shardbox_is verify' -l wait -x -d 'while another process writes it, wait (TIME: 90s, 5m)'
 complete -c shardbox -n '__shardbox_is verify' -s j -l threads -x -d 'read with N threads (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is verify' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
+complete -c shardbox -n '__shardbox_is verify' -l parity-dir -r -F -d 'where parity files are, if not beside their files'
+complete -c shardbox -n '__shardbox_is verify' -l trust-parity -d 'what nothing else confirms is right as it was protected'
+complete -c shardbox -n '__shardbox_is verify' -l repair-prefix -x -d 'the directory of COPY that has the files'
 complete -c shardbox -n '__shardbox_is verify' -l max-size -x -d 'give up when more than SIZE bytes come out'
 complete -c shardbox -n '__shardbox_is verify' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is verify' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
@@ -761,6 +763,7 @@ complete -c shardbox -n '__shardbox_is merge-symlink' -l help-all -d 'show every
 complete -c shardbox -n '__shardbox_is merge-symlink' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is merge-symlink' -l no-progress -d 'show no progress'
 
+complete -c shardbox -n '__shardbox_is upgrade' -l accept -d 'take an index that was made again as it was before as it is'
 complete -c shardbox -n '__shardbox_is upgrade' -l checksums -d 'compute absent checksums, by reading the files'
 complete -c shardbox -n '__shardbox_is upgrade' -l keep-old -d 'keep an index of an older schema beside the new one, as .old'
 complete -c shardbox -n '__shardbox_is upgrade' -l protect -x -d 'bring its parity files up to date at the end, or make them'
@@ -782,6 +785,7 @@ complete -c shardbox -n '__shardbox_is protect' -l repair -d 'make damaged bytes
 complete -c shardbox -n '__shardbox_is protect' -l remove -d 'remove parity files'
 complete -c shardbox -n '__shardbox_is protect' -s n -l dry-run -d 'print what would change, a line each; change nothing'
 complete -c shardbox -n '__shardbox_is protect' -l hard-links -d 'repair files that have several names'
+complete -c shardbox -n '__shardbox_is protect' -l trust-parity -d 'repair what may have changed instead'
 complete -c shardbox -n '__shardbox_is protect' -l parity-dir -r -F -d 'parity files are in DIR, under their names'
 complete -c shardbox -n '__shardbox_is protect' -s j -l threads -x -d 'compute with N threads (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is protect' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'

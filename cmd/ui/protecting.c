@@ -2,6 +2,7 @@
 #include "ui/message.h"
 #include "ui/output.h"
 
+#include "core/context.h"
 #include "core/io.h"
 #include "core/number.h"
 #include "store/shard_spec.h"
@@ -108,6 +109,7 @@ bool parse_protect(void *settings, const char *value)
 {
     (void)settings;
     later.given = true;
+    sb_context_now->protects = true;
     return !*value || parse_redundancy("protect", value, &later.per_mille);
 }
 

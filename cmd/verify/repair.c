@@ -1,8 +1,10 @@
 #include "verify/repair.h"
 
 #include "archive/archive.h"
+#include "core/io.h"
 #include "core/name.h"
 #include "core/number.h"
+#include "task/protect/before.h"
 #include "task/protect/lost.h"
 #include "ui/message.h"
 #include "ui/options.h"
@@ -24,8 +26,10 @@ enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *
                        settings->from ? "-from" : "");
     if (settings->prefix && !settings->from)
         return sb_fail(err, SB_INVALID, "--repair-prefix goes with --repair-from");
-    if (settings->parity_dir && !settings->repair)
-        return sb_fail(err, SB_INVALID, "--parity-dir goes with --repair");
+    if (settings->parity_dir && !verify_repair_wanted(run))
+        return sb_fail(err, SB_INVALID, "--parity-dir goes with --repair and --repair-from");
+    if (settings->trust && !settings->repair)
+        return sb_fail(err, SB_INVALID, "--trust-parity goes with --repair");
     if (settings->dry_run && !verify_repair_wanted(run))
         return sb_fail(err, SB_INVALID, "--dry-run goes with --repair and --repair-from");
     return SB_OK;
@@ -41,7 +45,8 @@ enum sb_code verify_repair_begin(struct verify_run *run, struct sb_error *err)
     const struct sb_protect_options options = {
         .act = SB_PROTECT_REPAIR,
         .parity_dir = run->settings->repair.parity_dir,
-        .threads = (unsigned)run->settings->threads,
+        .threads = run->settings->threads ? (unsigned)run->settings->threads : sb_default_threads(),
+        .trust = run->settings->repair.trust,
         .dry_run = run->settings->repair.dry_run,
         .result = &run->protect,
         .notify = &run->notify,
@@ -56,6 +61,17 @@ enum sb_code verify_repair_begin(struct verify_run *run, struct sb_error *err)
     return sb_protect_bring_back(run->path, &options, err);
 }
 
+enum sb_code verify_repair_undo(const struct verify_run *run, struct sb_error *err)
+{
+    const struct verify_repair_settings *settings = &run->settings->repair;
+
+    if (verify_repair_wanted(run) || run->name_count > 0 || strcmp(run->path, "-") == 0)
+        return sb_fail(err, SB_INVALID,
+                       "--undo-repair takes an archive or a file, and goes with --parity-dir and "
+                       "--dry-run alone");
+    return sb_before_undo(run->path, settings->parity_dir, settings->dry_run, &run->notify, err);
+}
+
 void verify_repair_warn(struct verify_run *run)
 {
     const struct sb_protect_result *found = &run->protect;
@@ -64,12 +80,15 @@ void verify_repair_warn(struct verify_run *run)
         verify_run_alert(run, "repaired",
                          "%" PRId64 " damaged piece%s of its files or their parity files repaired",
                          found->repaired, found->repaired == 1 ? "" : "s");
-    if (run->settings->repair.repair && found->files > 0 && found->without > 0)
+    /* What is damaged is not protected. */
+    if (run->result.defects > 0 || !run->settings->repair.repair)
+        return;
+    if (found->files > 0 && found->without > 0)
         verify_run_warn(run, "unprotected",
                         "%" PRId64 " of its files %s no parity file; 'shardbox protect --update' "
                         "makes what is missing",
                         found->without, found->without == 1 ? "has" : "have");
-    if (run->settings->repair.repair && found->files == 0 && found->changed == 0)
+    if (found->files == 0 && found->changed == 0)
         verify_run_warn(run, "unprotected",
                         "has no parity file to be repaired by; 'shardbox protect' makes it");
 }
@@ -97,8 +116,9 @@ enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
         .parity_dir = settings->parity_dir,
         .copy = settings->from,
         .prefix = settings->prefix,
+        .trust = settings->trust,
         .dry_run = settings->dry_run,
-        .threads = options->threads,
+        .threads = options->threads ? options->threads : sb_default_threads(),
         .notify = &run->notify,
     };
 

@@ -18,6 +18,8 @@ struct verify_repair_settings {
     const char *parity_dir;
     const char *from;
     const char *prefix;
+    bool trust;
+    bool undo;
     bool dry_run;
 };
 
@@ -26,13 +28,21 @@ struct verify_repair_settings {
     OPTION_GROUP("Repair"),                                                                        \
         OPTION_FLAG(0, "repair", settings, field.repair,                                           \
                     "repair by parity files, or the index of a cache"),                            \
-        OPTION_TEXT(0, "parity-dir", settings, field.parity_dir, "DIR",                            \
-                    "with it: where these are, if not beside their files", OPERAND_FILE),          \
         OPTION_TEXT(0, "repair-from", settings, field.from, "COPY",                                \
                     "restore files from an archive, directory, tar or zip", OPERAND_FILE),         \
-        OPTION_TEXT(0, "repair-prefix", settings, field.prefix, "DIR",                             \
-                    "with that: the directory of COPY that has the files", OPERAND_ANY),           \
+        OPTION_FLAG(0, "undo-repair", settings, field.undo,                                        \
+                    "put back what repairs have replaced"),                                        \
         OPTION_DRY_RUN(settings, field.dry_run), OPTION_WAIT
+
+/* Those that are seldom needed. */
+#define OPTIONS_VERIFY_REPAIR_MORE(settings, field)                                                \
+    OPTION_MORE("Repair, in detail"),                                                              \
+        OPTION_TEXT(0, "parity-dir", settings, field.parity_dir, "DIR",                            \
+                    "where parity files are, if not beside their files", OPERAND_FILE),            \
+        OPTION_FLAG(0, "trust-parity", settings, field.trust,                                      \
+                    "what nothing else confirms is right as it was protected"),                    \
+        OPTION_TEXT(0, "repair-prefix", settings, field.prefix, "DIR",                             \
+                    "the directory of COPY that has the files", OPERAND_ANY)
 
 /* SB_INVALID for options that do not go together. */
 enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *err) SB_CHECKED;
@@ -42,6 +52,9 @@ enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *
  * file that is not an archive, by parity files.
  */
 enum sb_code verify_repair_begin(struct verify_run *run, struct sb_error *err) SB_CHECKED;
+
+/* --undo-repair, instead of a verification. */
+enum sb_code verify_repair_undo(const struct verify_run *run, struct sb_error *err) SB_CHECKED;
 
 /* Is damage of an archive to be repaired, in any way? */
 bool verify_repair_wanted(const struct verify_run *run);

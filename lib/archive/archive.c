@@ -6,6 +6,7 @@
 #include "archive/ddl.h"
 #include "archive/index_file.h"
 #include "archive/own/pending.h"
+#include "archive/own/remade.h"
 #include "archive/own/shardcount.h"
 #include "archive/places.h"
 #include "archive/reader.h"
@@ -124,9 +125,16 @@ static enum sb_code read_placing(struct sb_archive *archive, struct sb_error *er
 
     if (archive->layout.schema != SB_SCHEMA_OLD)
         code = read_renaming(archive, &placing, err);
+    if (!code && archive->layout.schema != SB_SCHEMA_OLD)
+        code = sb_remade_read(archive->db, &archive->remade, err);
     if (!code)
         sb_places_set(archive->places, archive->generation, &placing);
     return code;
+}
+
+int64_t sb_archive_remade(const struct sb_archive *archive)
+{
+    return archive->remade;
 }
 
 uint32_t sb_archive_generation(const struct sb_archive *archive)

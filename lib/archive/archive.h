@@ -107,6 +107,10 @@ bool sb_archive_is_unlocked(const struct sb_archive *archive);
 /* The SQLite connection, for queries of the layers above (read-only). */
 struct sqlite3 *sb_archive_database(struct sb_archive *archive);
 
+/* The time of its state, in seconds since 1970, if the index was lost and made again as it was
+ * before, and may not know all files (own/remade.h); else 0. */
+int64_t sb_archive_remade(const struct sb_archive *archive);
+
 /*
  * A number that changes with every commit to the index, by any program; any thread may call this. A
  * writer that moves files overwrites their old places only after the commit of the new ones: bytes

@@ -24,6 +24,7 @@ struct sqlite3;
 #define SB_CONFIG_SHARD_COUNT                                                                      \
     "shardbox_shard_count" /* shards that are the archive's own: shardcount.h */
 #define SB_CONFIG_RENUMBER      "shardbox_renumber"      /* shards to be renumbered: renumber.h */
+#define SB_CONFIG_REMADE        "shardbox_remade"        /* when an index was lost: remade.h */
 #define SB_CONFIG_CHECKSUMS_DUE "shardbox_checksums_due" /* 1 until upgrade has computed them */
 
 /* Prefixes of the keys of several rows. */

@@ -381,11 +381,10 @@ bool sb_database_is_sound(const char *file)
 {
     sqlite3 *db = NULL;
     sqlite3_stmt *check = NULL;
-    bool sound =
-        open_immutable(&db, file) == SQLITE_OK &&
-        sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &check, NULL) == SQLITE_OK &&
-        sqlite3_step(check) == SQLITE_ROW &&
-        strcmp((const char *)sqlite3_column_text(check, 0), "ok") == 0;
+    bool sound = open_immutable(&db, file) == SQLITE_OK &&
+                 sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &check, NULL) == SQLITE_OK &&
+                 sqlite3_step(check) == SQLITE_ROW &&
+                 strcmp((const char *)sqlite3_column_text(check, 0), "ok") == 0;
 
     sqlite3_finalize(check);
     sb_database_close(db);

@@ -56,6 +56,7 @@ struct sb_archive {
     struct sb_archive *whole; /* the archive that the rows are from, as of this generation */
     uint32_t generation;      /* of the index when it was last read */
     struct sb_places *places; /* NULL: an adopted archive */
+    int64_t remade;           /* sb_archive_remade */
     struct sb_bytes *bytes;   /* of an adopted archive; NULL: shard files */
     bool sorted_made;         /* the temporary table of SB_ADDRESS_SORTED */
     bool unlocked;            /* read without locks */

@@ -15,6 +15,7 @@
 #include "core/throttle.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -38,6 +39,9 @@ struct sb_context {
      * takes. `waits` (may be NULL) is called once for each such wait, with why. */
     int64_t lock_wait;
     void (*waits)(const char *why);
+
+    /* Outputs get parity afterwards: an index that has some is checked by it before it changes. */
+    bool protects;
 
     /* Called, from any thread, for each path that is opened by its absolute name, where that is
      * another one: messages of the library have the absolute name. May be NULL. */

@@ -407,7 +407,7 @@ static bool is_parity_of(int dir_fd, const char *component, size_t size, const c
 
     if ((dir_fd == AT_FDCWD || !sb_buf_add_format(&name, "/proc/self/fd/%d/", dir_fd)) &&
         !sb_buf_add_format(&name, "%.*s%s", (int)size, component, SB_PROTECT_SUFFIX) &&
-        sb_parity_open(&parity, name.data, SB_PARITY_READ, &ignored) == SB_OK)
+        sb_parity_open(&parity, name.data, &ignored) == SB_OK)
         is = sb_protect_has_note(&parity->super) && sb_protect_has_origin(&parity->super, path);
     sb_parity_free(parity);
     sb_buf_release(&name);

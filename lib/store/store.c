@@ -48,6 +48,10 @@ static void report_version(const struct sb_store *store)
                   "schema %d.%d is newer than this program, which may not show all of it", major,
                   minor);
     }
+    if (sb_archive_remade(store->input.archive) != 0)
+        sb_report(notify, SB_WARNING, "older", path,
+                  "its index was lost, and is one of before, which may not know all files of its "
+                  "shards; 'shardbox upgrade --accept' takes it as it is");
     if (sb_archive_is_unlocked(store->input.archive))
         sb_report(notify, SB_NOTE, "unlocked", path, SB_UNLOCKED_NOTE);
 }

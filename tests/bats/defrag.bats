@@ -220,16 +220,21 @@ damage() {
     is_whole
 }
 
-@test "damaged files are named and carried along as they are" {
+@test "a damaged file is named, and stays where it is, with what comes after it" {
     make_files 30 1000
     remove_where "path = 'f/1'"
     flip_byte a.barecat-shard-00000 $(($(sql a.barecat "SELECT offset FROM files WHERE path = 'f/9'") + 5))
     run_fail 1 sb defrag a.barecat
-    stderr_is "shardbox defrag: f/9: its bytes do not match its checksum; moved as they are"
-    [[ $(gaps) == 0 ]]
+    stderr_is "shardbox defrag: f/9: its bytes do not match its checksum, and no parity file makes them; it stays where it is
+shardbox defrag: a.barecat: ended at a damaged file, which is not moved; bring it back with 'shardbox verify --repair' or --repair-from, or remove it, and run this again"
+    [[ $(gaps) != 0 ]]
     run_fail 1 sb verify a.barecat
     [[ ${#lines[@]} == 1 ]]
     output_has "checksum: f/9: "
+    run_ok sb rm a.barecat f/9
+    run_ok sb defrag a.barecat
+    [[ $(gaps) == 0 ]]
+    run_ok sb verify a.barecat
 }
 
 # hold: a reader that keeps commits of the index waiting; let_go ends it.

@@ -119,6 +119,16 @@ without_bad() {
     output_has ' 0 bad'
 }
 
+@test "damage with new times: what has a checksum is healed all the same, and the rest named" {
+    run_ok "$PROJECT/tests/faults/damage" -n 20 -t 1 -s "$(date +%s)"
+    output_has ' 0 bad'
+}
+
+@test "copies, indexes of before, lost files, writers and repair in any order: every file is there, or named" {
+    run_ok "$PROJECT/tests/faults/restored" -n 3 -s "$(date +%s)"
+    output_has ' 0 bad'
+}
+
 @test "readers beside a writer that appends and replaces: old bytes or new ones, never others" {
     make_archive
     mkdir more

@@ -245,7 +245,7 @@ d/e -> f/e"
     [[ $(sql a.barecat "SELECT value_int FROM config WHERE key = 'shardbox_shard_count'") == 2 ]]
     run_ok sb verify --strict a.barecat
     run_ok sb pack --append a.barecat t/d/1
-    [[ $(stat -c %s a.barecat-shard-00001) == 4 ]]
+    [[ $(stat -c %s a.barecat-shard-00001) == 6 ]]
     run_ok sb verify --strict a.barecat
 }
 

@@ -115,7 +115,8 @@ only() {
         cp -p good/f-parity .
         zero f-parity "$at" 4096
         run_fail 1 sb protect --check f
-        stderr_has 'f-parity: bytes '
+        stderr_has 'f-parity: '
+        stderr_has 'damaged; --repair makes it again'
         run_ok sb protect --repair f
         is_as_before
         cmp f-parity good/f-parity
@@ -186,32 +187,84 @@ only() {
     make_file f
     zero f-parity 4096 $(($(stat -c %s f-parity) - 12288))
     run_fail 1 sb protect --check f
-    stderr_has "f: bytes 0 to 2688894 cannot be checked: their table in the parity file is lost"
-    stderr_has "f-parity: bytes 4096 to "
+    stderr_is "shardbox protect: f: 2688895 of its bytes cannot be checked: their table in the parity file is lost; if it is right, --remove that and make it anew"
     cmp f good/f
 }
 
-@test "a file that is newer than its parity file is not checked, and never set back" {
+changed_or_damaged="shardbox protect: f: changed since its parity file was made, or is damaged: nothing but its time says which; if it is right, 'shardbox protect --update' makes that anew; if it is damaged, --repair --trust-parity makes it as it was"
+
+@test "other bytes in a file of another time are a change or damage, which only the user can tell" {
     make_file f
     flip_byte f 100000
     cp -p f changed
     for act in --check --repair; do
         run_fail 1 sb protect $act f
-        stderr_is "shardbox protect: f: changed since its parity file was made, which says nothing about it now; 'shardbox protect --update' makes it anew"
+        stderr_is "$changed_or_damaged"
         cmp f changed
         cmp f-parity good/f-parity
     done
-    # Longer, with the time of before; and older.
+    # Longer, with the time of before.
     echo more >>f
     keep_time
     run_fail 1 sb protect --repair f
-    cp good/f f
-    touch -d 1999-01-01 f
-    run_fail 1 sb protect --repair f
+    cp changed f
+    run_ok sb protect --repair --trust-parity -v f
+    stderr_has 'were repaired'
+    cmp f good/f
+    run_ok sb verify --undo-repair f
+    cmp f changed
     run_ok sb protect --update -v f
     stderr_is "shardbox protect: f-parity: written"
     run_ok sb protect --check f
     only changed f f-parity good
+}
+
+@test "a file that has the bytes which are protected is sound, whatever its time" {
+    make_file f
+    touch -d 1999-01-01 f
+    run_ok sb protect --check -v f
+    stderr_is "shardbox protect: f: is sound, and its parity file"
+    mkdir elsewhere
+    cp f f-parity elsewhere
+    run_ok sb protect --repair elsewhere/f
+}
+
+# spoil FILE: where a tar has the header of its third member, and a bag its first frame.
+spoil() {
+    head -c 600 /dev/zero | tr '\0' X | dd of="$1" bs=1M seek="$([[ $1 == *.bagz ]] && echo 0 || echo 51700)" oflag=seek_bytes conv=notrunc status=none
+}
+
+@test "a container that its own checks call damaged is damaged, whatever its time" {
+    mkdir tree
+    for i in 1 2 3 4; do
+        head -c 50000 /dev/urandom >"tree/$i"
+    done
+    cat tree/[12] >two
+    tar -czf a.tgz tree
+    tar -cJf a.txz tree
+    gzip -c two >a.gz
+    run_ok sb convert tree a.zip
+    run_ok sb convert tree a.bagz
+    tar -cf a.tar tree
+    for f in a.tgz a.txz a.gz a.zip a.bagz a.tar; do
+        run_ok sb protect "$f"
+        cp -p "$f" good
+        spoil "$f"
+        ! cmp -s "$f" good || fail "$f"
+        # Damage is not protected, and the parity file of before stays.
+        cp "$f-parity" parity
+        run_fail 1 sb protect --update "$f"
+        stderr_is "shardbox protect: $f: is damaged, as 'shardbox verify' says, and is not protected so; repair it first, or take it from a copy"
+        cmp "$f-parity" parity
+        run_ok sb protect --repair "$f"
+        cmp "$f" good || fail "$f"
+        [[ -e $f-before-repair ]]
+        # Nor is that of a file which has no parity file yet.
+        spoil "$f"
+        rm "$f-parity"
+        run_fail 1 sb protect "$f"
+        [[ ! -e $f-parity ]]
+    done
 }
 
 @test "a write right after the parity file was made is seen as a change" {
@@ -232,7 +285,7 @@ only() {
     run_ok sb protect --repair f
     flip_byte f 100000
     run_fail 1 sb protect --repair f
-    stderr_has 'f: changed since its parity file was made'
+    stderr_is "$changed_or_damaged"
 }
 
 # torn_repair: f is damaged, and its repair is killed in the middle of the write to it.
@@ -257,13 +310,13 @@ torn_repair() {
 # Only the user knows whether somebody else wrote to it, too.
 @test "a repair that was killed between a write and the setting of the time goes on by the user's word" {
     torn_repair
-    for how in --check --update --repair; do
+    for how in --check --repair; do
         run_fail 1 sb protect $how f
-        stderr_is "shardbox protect: f: its repair was killed, or it changed after that; if nobody else wrote to it, give it its time with 'touch -d @981173106.123456789 FILE' and repair it again; else --remove its parity file"
+        stderr_is "$changed_or_damaged"
     done
-    touch -d @981173106.123456789 f
-    run_ok sb protect --repair f
-    is_as_before
+    run_ok sb protect --repair --trust-parity f
+    cmp f good/f
+    run_ok sb protect --check f
 }
 
 @test "a write right after a repair that was killed, or was interrupted, is a change, and stays" {
@@ -629,9 +682,27 @@ shardbox protect: a-shard-00002-parity: written'
     run_fail 2 sb protect --repair a
     cmp a-shard-00001 good/a-shard-00001
     run_ok sb protect --remove a
-    [[ $(echo a*) == 'a-shard-00000 a-shard-00001 a-shard-00002' ]]
+    [[ $(echo a*) == 'a-before-repair a-shard-00000 a-shard-00001 a-shard-00002' ]]
     run_fail 2 sb protect --check a a-shard-00009
     stderr_has 'a-shard-00009: No such file or directory'
+}
+
+@test "a file that has the name of a shard, and that the index does not count, is left alone" {
+    make_protected_archive
+    run_ok sb protect --remove a
+    echo foreign >a-shard-00007
+    echo foreign >a-shard-00099
+    run_ok sb protect a
+    run_ok sb protect --update a
+    run_ok sb protect --check a
+    [[ ! -e a-shard-00007-parity && ! -e a-shard-00099-parity ]]
+    seq 7 >tree/7
+    run_ok sb pack --append --protect a -C tree 7
+    [[ ! -e a-shard-00007-parity && ! -e a-shard-00099-parity ]]
+    # By its own name it is protected like any other file.
+    run_ok sb protect --update a a-shard-00099
+    [[ ! -e a-shard-00007-parity && -e a-shard-00099-parity ]]
+    run_ok sb protect --check a-shard-00099
 }
 
 # Whether the archive needs it only the index knows, which may be damaged.
@@ -645,7 +716,6 @@ shardbox protect: a-shard-00002-parity: written'
     run_fail 2 sb protect --update a*
     stderr_is "shardbox protect: a-shard-00002: is missing, and has a parity file, which cannot make it again; bring it back from a copy, or, if it is not needed, remove that with 'shardbox protect --remove'"
     run_ok sb protect --remove a-shard-00002
-    run_ok sb protect --check a*
 }
 
 @test "a shard is done, or named, if what is given as its index is none" {

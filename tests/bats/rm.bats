@@ -107,7 +107,7 @@ f|0|1|1|5' ]]
     run_ok sb verify --strict a.barecat
     run_ok sb pack --append a.barecat t/5
     run_ok sb verify --strict a.barecat
-    [[ $(cat a.barecat-shard-00000) == five ]]
+    [[ $(cat a.barecat-shard-00000) == *five ]]
 }
 
 @test "-T takes names from a list, -0 ended by NUL, and no patterns" {
@@ -184,7 +184,7 @@ d/2"
     run_ok sb rm a.barecat 5
     [[ $(sql a.barecat "SELECT value_int FROM config WHERE key = 'shardbox_shard_count'") == 3 ]]
     run_ok sb pack --append a.barecat t/5
-    [[ $(stat -c %s a.barecat-shard-*) == $'25\n25\n5' ]]
+    [[ $(stat -c %s a.barecat-shard-*) == $'25\n25\n30' ]]
     run_ok sb verify --strict a.barecat
     [[ $(sb cat a.barecat t/5) == five ]]
 }

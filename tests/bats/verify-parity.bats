@@ -169,13 +169,22 @@ is_as_before() {
     is_as_before
 }
 
+# The bytes alone: a shard that came from a copy has a time of its own.
+has_bytes_as_before() {
+    local file
+    for file in set set-shard-0000{0,1,2}; do
+        cmp "$file" "copy/$file" || fail "bytes of $file"
+    done
+    run_ok sb protect --check set
+}
+
 @test "a lost shard that its parity file cannot make is named, and comes from a copy" {
     rm set-shard-00002
     run_fail 1 sb verify --repair set
     stderr_has "set-shard-00002: is missing, and of its 217770 bytes its parity file can make 0; bring it back from a copy"
     [[ ! -e set-shard-00002 ]] || fail 'half a shard'
     run_ok sb verify --repair --repair-from=copy/set set
-    is_as_before
+    has_bytes_as_before
 }
 
 @test "the parity file of a shard that the index does not have brings nothing back" {
@@ -242,34 +251,146 @@ is_as_before() {
     run_ok sb verify set
 }
 
-@test "an index that is older than its shard has nothing replaced in it" {
-    touch set-shard-00000
-    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
-    cp set-shard-00000 as-it-is
-    run_fail 1 sb verify --repair set
-    stderr_has "set-shard-00000: changed since it was protected, and its index, "
-    stderr_has "if nobody wrote to it, give it its time with 'touch -d @981173106.123456789 FILE'"
-    cmp set-shard-00000 as-it-is
-    touch -d @981173106.123456789 set-shard-00000
+@test "what the index confirms is repaired, whatever the times: after dd, cp, cp -r and touch" {
+    cp -p copy/set* .
+    printf XYZ | dd of=set-shard-00000 bs=1M seek=$(($(of a offset) + 100)) oflag=seek_bytes conv=notrunc status=none
     run_ok sb verify --repair set
-    is_as_before
+    stderr_is "shardbox verify: set: 1 damaged file (576K) restored by parity files"
+    cmp set-shard-00000 copy/set-shard-00000
+    mkdir elsewhere
+    cp set* elsewhere
+    printf XYZ | dd of=elsewhere/set-shard-00001 bs=1M seek=$(($(of b4 offset) + 100)) oflag=seek_bytes conv=notrunc status=none
+    printf XYZ | dd of=elsewhere/set bs=1M seek=5000 oflag=seek_bytes conv=notrunc status=none
+    run_ok sb verify --repair elsewhere/set
+    cmp elsewhere/set copy/set
+    cmp elsewhere/set-shard-00001 copy/set-shard-00001
+    cp -r elsewhere further
+    touch -d 1999-01-01 further/set-shard-00002
+    printf XYZ | dd of=further/set-shard-00002 bs=1M seek=$(($(of b5 offset) + 100)) oflag=seek_bytes conv=notrunc status=none
+    run_ok sb verify --repair further/set
+    cmp further/set-shard-00002 copy/set-shard-00002
 }
 
-@test "nor has a shard that is newer than an index which changed since" {
-    mkdir more
-    seq 30 >more/new
-    run_ok sb pack -q --append set more
-    touch -d '2001-02-03 04:05:07Z' set
-    touch -d '2001-02-03 04:05:08Z' set-shard-00000
+@test "after an append that failed, and was rolled back, files are repaired" {
+    head -c 3000000 /dev/urandom >large
+    run --separate-stderr bash -c "ulimit -f 1000; trap '' XFSZ; exec \"\$SHARDBOX\" pack -q --append --shard-size=50M set large"
+    ((status == 2))
+    printf XYZ | dd of=set-shard-00002 bs=1M seek=$(($(of b5 offset) + 100)) oflag=seek_bytes conv=notrunc status=none
+    run_ok sb verify --repair set
+    cmp set-shard-00002 copy/set-shard-00002
+}
+
+@test "what a repair replaces can be put back, and what changed since is skipped by name" {
+    spoil set-shard-00000 $(($(of a offset) + 100)) 3000
+    spoil set-shard-00001 $(($(of b4 offset) + 100)) 30
+    spoil set 5000 20
+    mkdir damaged
+    cp -p set set-shard-0000? damaged
+    run_ok sb verify --repair set
+    [[ -e set-before-repair ]]
+    run_ok sb verify --undo-repair -n set
+    output_has set-shard-00000
+    run_ok sb verify --undo-repair set
+    for file in damaged/*; do
+        cmp "$file" "${file#damaged/}"
+    done
+    [[ ! -e set-before-repair ]] || fail 'it stays'
+    run_fail 2 sb verify --undo-repair set
+    stderr_is 'shardbox verify: set-before-repair: no repair has left it; nothing can be put back'
+    run_ok sb verify --repair set
+    printf new | dd of=set-shard-00001 bs=1M seek=$(($(of b4 offset) + 500)) oflag=seek_bytes conv=notrunc status=none
+    cp set-shard-00001 as-it-is
+    run_fail 1 sb verify --undo-repair set
+    [[ $stderr == 'shardbox verify: set-shard-00001: bytes '*' changed since the repair, and are left as they are' ]] || fail 'skipped'
+    cmp set-shard-00000 damaged/set-shard-00000
+    cmp set-shard-00001 as-it-is
+    [[ -e set-before-repair ]]
+}
+
+@test "what repairs have kept and a disk spoils is named, and what is kept after it is not lost" {
+    local end
+    spoil set-shard-00000 $(($(of a offset) + 100)) 30
+    run_ok sb verify --repair set
+    end=$(stat -c %s set-before-repair)
+    mkdir damaged
+    spoil set-shard-00001 $(($(of b4 offset) + 100)) 30
+    cp set-shard-00001 damaged
+    run_ok sb verify --repair set
+    # The header of the first record; a third repair adds to what is there.
+    spoil set-before-repair 20 4
+    spoil set-shard-00002 $(($(of b5 offset) + 100)) 30
+    cp set-shard-00002 damaged
+    run_ok sb verify --repair set
+    run_fail 1 sb verify --undo-repair set
+    stderr_is "shardbox verify: set-before-repair: bytes 0 to $((end - 1)) of it are damaged, and what they kept is lost"
+    cmp set-shard-00000 copy/set-shard-00000
+    cmp set-shard-00001 damaged/set-shard-00001
+    cmp set-shard-00002 damaged/set-shard-00002
+    [[ -e set-before-repair ]]
+}
+
+@test "where the end of what a repair has kept is missing that is named" {
+    spoil set-shard-00000 $(($(of a offset) + 100)) 30
+    run_ok sb verify --repair set
+    truncate -s -10 set-before-repair
+    run_fail 1 sb verify --undo-repair set
+    stderr_has 'were not kept as they were, and are left as they are'
+    cmp set-shard-00000 copy/set-shard-00000
+    [[ -e set-before-repair ]]
+}
+
+@test "where what is replaced cannot be kept nothing is repaired" {
     spoil set-shard-00000 $(($(of a offset) + 100)) 3000
     cp set-shard-00000 as-it-is
-    run_fail 1 sb verify --repair set
-    stderr_has "set-shard-00000: changed after its index, "
-    stderr_has "if nobody wrote to it, 'touch -r' of the index says so"
+    seq 10 >set-before-repair
+    run_fail 2 sb verify --repair set
+    stderr_has 'set-before-repair: is not of bytes that a repair has replaced; move it away'
     cmp set-shard-00000 as-it-is
-    touch -r set set-shard-00000
+    cmp set-before-repair <(seq 10)
+}
+
+@test "an older index put back, then repair: what it replaces is kept" {
+    run_ok sb protect --update --redundancy=100% "set-shard-0000$(of c shard)"
+    run_ok sb mv set tree/b1 tree/x
+    cp set older
+    run_ok sb rm set tree/c
+    seq 60000 | tr 0-9 a-j >precious
+    cp set newer
+    # What is written to the place of a file that was removed: by Barecat, or after a defrag.
+    python3 - <<'EOF_PYTHON'
+import sqlite3
+row = sqlite3.connect('older').execute("SELECT shard, offset FROM files WHERE path = 'tree/c'").fetchone()
+with open(f'set-shard-{row[0]:05}', 'r+b') as shard:
+    shard.seek(row[1])
+    shard.write(open('precious', 'rb').read())
+EOF_PYTHON
+    cp set-shard-* damaged 2>/dev/null || { mkdir damaged; cp set-shard-* damaged; }
+    cp older set
+    run --separate-stderr sb verify --repair set
+    [[ -e set-before-repair ]]
+    run --separate-stderr sb verify --undo-repair set
+    for file in damaged/set-shard-0000?; do
+        cmp "$file" "${file#damaged/}"
+    done
+}
+
+@test "a parity file that is missing, or has lost its superblocks, is made again, and named" {
+    rm set-parity
     run_ok sb verify --repair set
-    cmp set-shard-00000 copy/set-shard-00000
+    stderr_is "shardbox verify: set: its parity file was missing, and is made again"
+    rm set-shard-00001-parity
+    size=$(stat -c %s set-shard-00000-parity)
+    for at in 0 $((size / 4096 / 2 * 4096)) $((size - 4096)); do
+        head -c 4096 /dev/zero | dd of=set-shard-00000-parity bs=1M seek="$at" oflag=seek_bytes conv=notrunc status=none
+    done
+    for page in $(seq 0 $((size / 4096 - 1))); do
+        [[ $(dd if=set-shard-00000-parity bs=4096 skip="$page" count=1 status=none | head -c 8) != SBPARITY ]] ||
+            head -c 4096 /dev/zero | dd of=set-shard-00000-parity bs=4096 seek="$page" conv=notrunc status=none
+    done
+    run_ok sb verify --repair set
+    stderr_has "shardbox verify: set-shard-00001: its parity file was missing, and is made again"
+    stderr_has "shardbox verify: set-shard-00000: its parity file was damaged, and is made again"
+    run_ok sb protect --check set
 }
 
 @test "an older index, copied without its time, confirms nothing in a shard that changed" {
@@ -341,25 +462,72 @@ is_as_before() {
     cmp set copy/set
     cmp set-shard-00000 copy/set-shard-00000
     run_fail 2 sb verify --parity-dir=parity set
-    stderr_is 'shardbox verify: --parity-dir goes with --repair'
+    stderr_is 'shardbox verify: --parity-dir goes with --repair and --repair-from'
 }
 
-@test "after an index was brought back, a shard that changed since it was protected is left alone" {
+@test "an index that was made again, and is older than its shards, says so until it is accepted" {
     mkdir more
-    seq 30000 >more/new
+    seq 3000 >more/new
     run_ok sb pack -q --append set more
-    touch -d '2001-02-03 04:05:07Z' set set-shard-*
     rm set
-    spoil set-shard-00002 100 300
-    run --separate-stderr sb verify --repair set
-    stderr_has 'set: was missing, and is made again'
-    touch set
-    cp set-shard-00002 as-it-is
     run_fail 1 sb verify --repair set
-    cmp set-shard-00002 as-it-is
+    stderr_has 'shardbox verify: set: was missing, and is made again as it was when it was protected, at 2001-02-03 04:05:06'
+    stderr_has "shardbox verify: set: its index was lost, and is one of before, which may not know all files of its shards; 'shardbox upgrade --accept' takes it as it is"
+    run_fail 1 sb verify set
+    # Readers go on.
+    run_ok sb cat set tree/c
+    stderr_is "shardbox cat: set: its index was lost, and is one of before, which may not know all files of its shards; 'shardbox upgrade --accept' takes it as it is"
+    # Nothing is removed, moved or cut off.
+    last=$(ls set-shard-0000? | tail -n1)
+    cp "$last" as-it-is
+    for act in 'rm set tree/a' 'defrag set' 'defrag --quick set' 'split --shard-size=100K set' 'sync --delete more set'; do
+        # shellcheck disable=SC2086
+        run_fail 2 sb $act
+        stderr_has "upgrade --accept' says so"
+    done
+    seq 10 >further
+    run_ok sb pack -q --append set further
+    cmp -n "$(stat -c %s as-it-is)" "$last" as-it-is
+    run_ok sb upgrade --accept set
+    run_ok sb verify set
+    stderr_is ""
+    run_ok sb rm set further
+    run_ok sb protect --update set
 }
 
-@test "a damaged index that changed since it was protected is left alone, and it is said what helps" {
+@test "bytes after the last file of a shard are never cut off, but for those of a killed run" {
+    need_shim
+    last=set-shard-00002
+    printf precious >>"$last"
+    size=$(stat -c %s "$last")
+    seq 10 >new
+    for n in 1 2 3 4 5 6 8 10 12 15 20; do
+        run --separate-stderr env FAULT_CALLS=write,sync,rename FAULT_AT="$n" FAULT_HOW=kill \
+            LD_PRELOAD="$FAULT_SHIM" "$SHARDBOX" pack -q --append set new
+        cmp <(tail -c +$((size - 7)) "$last" | head -c 8) <(printf precious) || fail "at $n"
+        ((status != 0)) || break
+    done
+    run_ok sb rm -f set new
+    run_ok sb pack -q --append set new
+    cmp <(tail -c +$((size - 7)) "$last" | head -c 8) <(printf precious)
+    run_ok sb verify set
+}
+
+@test "an index whose first bytes are damaged is repaired, and says so if it may have been a later one" {
+    spoil set 0 100
+    cp -p set as-it-is
+    run_ok sb verify --repair set
+    cmp set copy/set
+    run_ok sb verify --undo-repair set
+    cmp set as-it-is
+    # With a new time, it may have been a later one.
+    touch set
+    run_fail 1 sb verify --repair set
+    stderr_has 'its index was lost, and is one of before'
+    run_ok sb upgrade --accept set
+    run_ok sb verify set
+    # And where more of it differs, it is left alone.
+    cp -p copy/set* .
     write_over set 0 8000
     cp set as-it-is
     run_fail 2 sb verify --repair set
@@ -370,6 +538,15 @@ is_as_before() {
     is_as_before
 }
 
+@test "an index that was committed since is never rolled back" {
+    run_ok sb mv set tree/b1 tree/x
+    spoil set 9000 10
+    cp set as-it-is
+    run --separate-stderr sb verify --repair set
+    stderr_has "set: changed since its parity file was made; if it is right, 'shardbox protect --update' makes that anew; if it cannot be opened, move it away, and --repair makes it again as it was then"
+    cmp set as-it-is
+}
+
 @test "an archive without parity files is verified, and it is said that it has none" {
     rm set*-parity
     run_ok sb verify --repair set
@@ -377,6 +554,8 @@ is_as_before() {
     flip_byte set-shard-00000 100
     run_fail 1 sb verify --repair set
     stderr_has 'not restored: no parity file can make it'
+    # It would refuse to protect what is damaged.
+    [[ $stderr != *"'shardbox protect"* ]] || fail "$stderr"
 }
 
 @test "somebody else's file under the name of a parity file is not used and not touched" {
@@ -398,6 +577,15 @@ is_as_before() {
     ln elsewhere set-shard-00000
     run_fail 1 sb verify --repair set
     cmp elsewhere as-it-is
+}
+
+@test "an index whose shards are all links is made again, and needs no other parity file" {
+    run_ok sb merge-symlink set linked
+    run_ok sb protect linked
+    rm linked
+    run_ok sb verify --repair linked
+    [[ $stderr == 'shardbox verify: linked: was missing, and is made again as it was when it was protected, at '* ]]
+    [[ $stderr != *'no parity file'* ]] || fail "$stderr"
 }
 
 @test "any other file is repaired by its parity file, and then verified" {
@@ -440,7 +628,8 @@ is_as_before() {
     run_ok sb verify --repair --max-age=1d --state=state --shards=0 set
     run_fail 1 sb protect --check set-shard-00001
     run_ok sb verify --repair --max-age=1d --state=state set
-    stderr_is 'shardbox verify: set: 1 damaged piece of its files or their parity files repaired'
+    stderr_is 'shardbox verify: set-shard-00001: its parity file was damaged, and is made again
+shardbox verify: set: 1 damaged piece of its files or their parity files repaired'
     is_as_before
 }
 

@@ -22,6 +22,7 @@ is_as_before() {
     for file in copy/a.barecat*; do
         cmp "$file" "${file#copy/}" || return
     done
+    rm -f a.barecat-before-repair
     [[ $(cd copy && echo a.barecat*) == "$(echo a.barecat*)" ]] || fail 'files beside the archive'
 }
 

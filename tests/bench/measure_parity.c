@@ -83,17 +83,17 @@ static void measure_check(const struct sb_parity *parity, const struct sb_file *
     print("check", &best, file->st.st_size);
 }
 
-static enum sb_code take(void *context, const struct sb_parity_part *part, const void *bytes,
+static enum sb_code take(void *context, int64_t offset, const void *bytes, size_t size,
                          struct sb_error *error)
 {
-    (void)bytes, (void)error;
-    *(int64_t *)context += part->size;
+    (void)offset, (void)bytes, (void)error;
+    *(int64_t *)context += (int64_t)size;
     return SB_OK;
 }
 
-static enum sb_code lose(void *context, const struct sb_parity_part *part, struct sb_error *error)
+static enum sb_code lose(void *context, int64_t offset, size_t size, struct sb_error *error)
 {
-    (void)context, (void)part;
+    (void)context, (void)offset, (void)size;
     return sb_fail(error, SB_DAMAGED, "a piece is lost");
 }
 
@@ -101,6 +101,7 @@ static enum sb_code lose(void *context, const struct sb_parity_part *part, struc
 static void measure_mend(const struct sb_parity *parity, const struct sb_file *file)
 {
     struct measurement best = {0}, m;
+    const struct sb_parity_check_options none = {.from = 0, .to = 1};
     struct sb_parity_section section;
     int64_t bytes = 0;
     struct sb_parity_mender mender = {.mended = take, .lost = lose, .context = &bytes};
@@ -112,7 +113,7 @@ static void measure_mend(const struct sb_parity *parity, const struct sb_file *f
         struct sb_parity_bad *bad;
 
         bytes = 0;
-        require(sb_parity_bad_new(&bad, parity, file->st.st_size, &err));
+        require(sb_parity_check(&bad, parity, file, &none, &err));
         for (uint32_t piece = 0; piece < section.checks && piece < section.pieces; piece++)
             require(sb_parity_bad_add(bad, 0, piece, &err));
         begin(&m);
@@ -158,7 +159,7 @@ int main(int argc, char **argv)
     options.temporary = temporary = with_suffix(argv[optind], ".parity.new");
     printf("%u + %u, threads: %u\n", options.data, options.parity, options.threads);
     measure_make(file, &options);
-    require(sb_parity_open(&parity, options.path, SB_PARITY_READ, &err));
+    require(sb_parity_open(&parity, options.path, &err));
     measure_check(parity, file);
     measure_mend(parity, file);
     sb_parity_free(parity);

@@ -81,7 +81,7 @@ static void add_sums(const struct sb_parity_super *super, int64_t number, uint32
 {
     static uint32_t sums[SB_PARITY_WORDS_MOST * 255];
     struct sb_parity_section section;
-    int64_t begin = sb_parity_offset(super, number);
+    int64_t begin = sb_parity_offset(&super->shape, number);
 
     sb_parity_section(&super->shape, number, &section);
     memset(sums, 0, sizeof(sums));
@@ -106,44 +106,26 @@ static void seal_tables(void)
         return;
     for (int64_t i = 0; i < sb_parity_sections(&super.shape) && i < 8; i++)
         add_sums(&super, i, &sum);
-    sb_put_u32(parity_bytes + 100, sum);
+    sb_put_u32(parity_bytes + 60, sum);
     seal_blocks();
 }
 
-static enum sb_code take_mended(void *context, const struct sb_parity_part *part, const void *bytes,
+static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size,
                                 struct sb_error *err)
 {
     (void)context, (void)err;
-    REQUIRE(part->count == 1 && part->size > 0 && part->size <= SB_PARITY_PIECE_MOST);
-    if (!forged && part->kind == SB_PARITY_DATA) {
-        REQUIRE(part->offset + part->size <= (int64_t)file_size);
-        REQUIRE(memcmp(file_bytes + part->offset, bytes, (size_t)part->size) == 0);
+    REQUIRE(size > 0 && size <= SB_PARITY_PIECE_MOST);
+    if (!forged) {
+        REQUIRE(offset + (int64_t)size <= (int64_t)file_size);
+        REQUIRE(memcmp(file_bytes + offset, bytes, size) == 0);
     }
     return SB_OK;
 }
 
-static enum sb_code take_lost(void *context, const struct sb_parity_part *part,
-                              struct sb_error *err)
+static enum sb_code take_lost(void *context, int64_t offset, size_t size, struct sb_error *err)
 {
-    (void)context, (void)part, (void)err;
+    (void)context, (void)offset, (void)size, (void)err;
     return SB_OK;
-}
-
-static void walk(const struct sb_parity *parity, const struct sb_parity_bad *bad)
-{
-    int64_t at = 0, counts[SB_PARITY_SUPER] = {0};
-    struct sb_parity_part part;
-
-    while (sb_parity_bad_next(bad, &at, &part)) {
-        REQUIRE(part.kind < SB_PARITY_SUPER && part.count > 0 && part.offset >= 0);
-        if (part.kind == SB_PARITY_DATA)
-            REQUIRE(part.offset + part.size <= parity->super.shape.size);
-        else
-            REQUIRE(part.offset + part.size <= parity->super.end);
-        counts[part.kind] += part.count;
-    }
-    for (unsigned kind = 0; kind < SB_PARITY_SUPER; kind++)
-        REQUIRE(counts[kind] == sb_parity_bad_count(bad, kind));
 }
 
 static void check_and_mend(void)
@@ -155,14 +137,13 @@ static void check_and_mend(void)
     struct sb_file *file;
     struct sb_error err;
 
-    if (sb_parity_open(&parity, parity_path, SB_PARITY_READ, &err))
+    if (sb_parity_open(&parity, parity_path, &err))
         return;
     REQUIRE(sb_file_open(&file, data_path, "file", &err) == SB_OK);
     if (sb_parity_check(&bad, parity, file, &options, &err) == SB_OK) {
-        walk(parity, bad);
+        REQUIRE(bad->data >= 0 && bad->rest >= 0 && bad->unknown >= 0);
         REQUIRE(sb_parity_mend(parity, file, bad, &mender, &err) == SB_OK ||
                 err.code != SB_DAMAGED);
-        walk(parity, bad);
     } else {
         REQUIRE(err.code == SB_DAMAGED);
     }

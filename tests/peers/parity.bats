@@ -64,7 +64,7 @@ nothing_lost() {
 }
 
 lost_pieces() {
-    run_ok peer lose f-parity f "$(od -A n -t u4 -j 92 -N 4 f-parity)"
+    run_ok peer lose f-parity f "$(od -A n -t u4 -j 52 -N 4 f-parity)"
     both_mend "$@"
 }
 
@@ -113,7 +113,7 @@ lost_blocks() {
     local piece from to
     make_file 700001
     piece=$(od -A n -t u4 -j 12 -N 4 f-parity)
-    run_ok peer lose f-parity f $(($(od -A n -t u4 -j 92 -N 4 f-parity) + 1))
+    run_ok peer lose f-parity f $(($(od -A n -t u4 -j 52 -N 4 f-parity) + 1))
     keep_time
     run_fail 1 peer decode f-parity f out
     [[ -n $output ]]

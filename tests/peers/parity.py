@@ -14,7 +14,7 @@ import struct
 import sys
 
 BLOCK = 4096
-PAGE_SUMS = 1012
+PAGE_SUMS = 1014
 
 
 # CRC32C (RFC 3720), two bytes at a time
@@ -115,11 +115,19 @@ class Parity:
         for number, n in enumerate(sizes):
             self.sections.append(Section(self, number, sum(sizes[:number]), n))
 
-    def place(self, extents):
-        for i, section in enumerate(self.sections):
-            offsets = [offset for first, offset in extents if first == i]
-            before = self.sections[i - 1]
-            section.offset = offsets[0] if offsets else before.offset + before.size
+    def place(self):
+        at, half = BLOCK, up(len(self.sections), 2)
+        self.supers = [0]
+        for number, section in enumerate(self.sections):
+            if number == half:
+                self.supers.append(at)
+                at += BLOCK
+            section.offset = at
+            at += section.size
+        if half == len(self.sections):
+            self.supers.append(at)
+            at += BLOCK
+        self.supers.append(at)
 
     def word(self, section, v):
         """Numbers in the table of the word's pieces; None: zeros."""
@@ -133,16 +141,14 @@ def read_super(data, offset):
     if len(block) < BLOCK or block[:8] != b"SBPARITY" or crc32c(block[:-4]) != struct.unpack("<I", block[-4:])[0]:
         return None
     version, piece = struct.unpack_from("<II", block, 8)
-    generation, own, middle, end, size, valid, sections = struct.unpack_from("<7Q", block, 32)
-    k, m, w, checksum, extents = struct.unpack_from("<5I", block, 88)
-    if version != 1 or own != offset or offset not in (0, middle, end):
+    own, size, k, m, w, checksum = struct.unpack_from("<2Q4I", block, 32)
+    if version != 1 or own != offset:
         return None
     parity = Parity(size, piece, k, m, w)
-    assert sections == len(parity.sections)
-    parity.id, parity.generation, parity.valid = block[16:32], generation, valid
-    parity.checksum, parity.supers, parity.note = checksum, (0, middle, end), block[112:368]
-    parity.extents = [struct.unpack_from("<2Q", block, 368 + 16 * i) for i in range(extents)]
-    parity.place(parity.extents)
+    parity.place()
+    if offset not in parity.supers:
+        return None
+    parity.id, parity.checksum, parity.note = block[16:32], checksum, block[64:320]
     return parity
 
 
@@ -151,18 +157,17 @@ def find_super(data):
     found = list(filter(None, (read_super(data, at) for at in (0, last))))
     if not found:
         found = list(filter(None, (read_super(data, at) for at in range(0, len(data), BLOCK))))
-    return max(found, key=lambda parity: parity.generation)
+    return found[0]
 
 
 def page_of(parity, section, number, block):
     """Its CRC32Cs, or None."""
     if len(block) < BLOCK or block[:8] != b"SBPARTAB" or crc32c(block[:-4]) != struct.unpack("<I", block[-4:])[0]:
         return None
-    generation, own, first = struct.unpack_from("<QQI", block, 24)
-    if block[8:24] != parity.id or generation > parity.generation or own != section.number or \
-            first != number * PAGE_SUMS:
+    own, first = struct.unpack_from("<QI", block, 24)
+    if block[8:24] != parity.id or own != section.number or first != number * PAGE_SUMS:
         return None
-    return struct.unpack_from(f"<{min(PAGE_SUMS, section.n + section.checks - first)}I", block, 44)
+    return struct.unpack_from(f"<{min(PAGE_SUMS, section.n + section.checks - first)}I", block, 36)
 
 
 def read_table(parity, section, data):
@@ -239,13 +244,13 @@ def spill(path, data):
 
 
 def is_current(parity, path):
-    kind, size, seconds, nanoseconds = struct.unpack_from("<8sQqQ", parity.note)
-    if kind != b"SBPROT01" or size != parity.size or parity.valid != parity.count:
+    kind, seconds, nanoseconds = struct.unpack_from("<8sqQ", parity.note)
+    if kind != b"SBPROT01":
         return False
     if not os.path.exists(path):
         return True
     st = os.stat(path)
-    return st.st_size <= size and st.st_mtime_ns in (seconds * 10**9, seconds * 10**9 + nanoseconds)
+    return st.st_size <= parity.size and st.st_mtime_ns in (seconds * 10**9, seconds * 10**9 + nanoseconds)
 
 
 def decode(parity_path, path, out):
@@ -324,7 +329,7 @@ def encode_section(parity, section, data):
     table = b""
     for first in range(0, len(sums), PAGE_SUMS):
         part = sums[first:first + PAGE_SUMS]
-        table += sealed(b"SBPARTAB" + parity.id + struct.pack(f"<QQI{len(part)}I", 1, section.number, first, *part))
+        table += sealed(b"SBPARTAB" + parity.id + struct.pack(f"<QI{len(part)}I", section.number, first, *part))
     return (table + b"".join(checks)).ljust(section.second_at, b"\0") + table, table_sum(section, sums)
 
 
@@ -333,28 +338,24 @@ def encode(path, parity_path, *shape):
     parity = Parity(len(data), *map(int, shape))
     parity.id = random.randbytes(16)
     sections = [encode_section(parity, section, data) for section in parity.sections]
-    # As many extents as there are sections, the last section first.
-    extents, at, body, checksum = [], BLOCK, [], 0
-    for number in reversed(range(len(sections))):
-        if number == 0:
-            middle, at, body = at, at + BLOCK, body + [None]
-        extents.insert(0, (number, at))
-        body.append(sections[number][0])
-        checksum ^= sections[number][1]
-        at += len(sections[number][0])
-    if not sections:
-        middle, at, body = at, at + BLOCK, [None]
-    note = struct.pack("<8sQqQ", b"SBPROT01", len(data), *divmod(st.st_mtime_ns, 10**9))
+    parity.place()
+    checksum = 0
+    for _, part in sections:
+        checksum ^= part
+    note = struct.pack("<8sqQ", b"SBPROT01", *divmod(st.st_mtime_ns, 10**9))
 
     def superblock(offset):
         return sealed(
             b"SBPARITY" + struct.pack("<II", 1, parity.piece) + parity.id +
-            struct.pack("<7Q", 1, offset, middle, at, parity.size, parity.count, len(sections)) +
-            struct.pack("<6I", parity.k, parity.m, parity.w, checksum, len(extents), 0) + note.ljust(256, b"\0") +
-            b"".join(struct.pack("<2Q", *extent) for extent in extents))
+            struct.pack("<2Q4I", offset, parity.size, parity.k, parity.m, parity.w, checksum) +
+            note.ljust(256, b"\0"))
 
-    spill(parity_path, superblock(0) + b"".join(superblock(middle) if part is None else part for part in body) +
-          superblock(at))
+    result = bytearray(parity.supers[2] + BLOCK)
+    for offset in parity.supers:
+        result[offset:offset + BLOCK] = superblock(offset)
+    for section, (body, _) in zip(parity.sections, sections):
+        result[section.offset:section.offset + len(body)] = body
+    spill(parity_path, result)
 
 
 def main():

@@ -169,8 +169,17 @@ static void settle(struct sb_mover *mover)
     mover->queued = 0;
 }
 
+static enum sb_code fail_stopped(const struct sb_mover *mover, struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: ended at a damaged file, which is not moved; bring it back with 'shardbox "
+                   "verify --repair' or --repair-from, or remove it, and run this again",
+                   mover->hold.path);
+}
+
 enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err)
 {
+    bool stopped;
     enum sb_code code;
 
     if (mover->queued == 0)
@@ -178,8 +187,11 @@ enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err)
     if (sb_interrupted())
         return sb_fail_interrupt(err);
     code = refuse_taken(mover, err);
+    mover->stop = mover->queued;
     if (code == SB_OK)
         code = sb_mover_copy(mover, err);
+    stopped = mover->stop < mover->queued;
+    mover->queued = mover->stop;
     if (code == SB_OK)
         code = sb_mover_sync(mover, err);
     if (code == SB_OK)
@@ -194,7 +206,7 @@ enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err)
         code = sb_mover_commit_index(mover, err);
     if (code == SB_OK)
         settle(mover);
-    return code;
+    return code == SB_OK && stopped ? fail_stopped(mover, err) : code;
 }
 
 /* Records the number of the archive's shards, in a transaction of its own. */

@@ -6,11 +6,13 @@
  */
 #include "archive/mover/private.h"
 
+#include "archive/parity/pieces.h"
 #include "archive/shards.h"
 #include "core/crc32c.h"
 #include "core/io.h"
 #include "core/number.h"
 #include "core/pipeline.h"
+#include "core/spool.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -204,42 +206,65 @@ static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns, s
     return code;
 }
 
-static bool was_reported(const struct sb_mover *mover, int64_t row)
-{
-    for (size_t i = 0; i < mover->reported_count; i++) {
-        if (mover->reported[i] == row)
-            return true;
-    }
-    return false;
-}
-
-static enum sb_code note_reported(struct sb_mover *mover, int64_t row, struct sb_error *err)
-{
-    if (!mover->reported)
-        mover->reported = calloc(SB_MOVER_FILES, sizeof(*mover->reported));
-    if (!mover->reported)
-        return sb_fail_memory(err);
-    if (mover->reported_count == SB_MOVER_FILES)
-        mover->reported_count = 0;
-    mover->reported[mover->reported_count++] = row;
-    return SB_OK;
-}
-
-static enum sb_code report_damaged(struct sb_mover *mover, const struct sb_mover_file *file,
-                                   struct sb_error *err)
+static enum sb_code report(struct sb_mover *mover, const struct sb_mover_file *file, bool mended,
+                           struct sb_error *err)
 {
     struct sb_buf name = {0};
     enum sb_code code;
 
-    if (was_reported(mover, file->row))
-        return SB_OK;
-    code = note_reported(mover, file->row, err);
+    code = sb_mover_name(mover, file->row, &name, err);
     if (code == SB_OK)
-        code = sb_mover_name(mover, file->row, &name, err);
-    if (code == SB_OK)
-        sb_report(mover->options.notify, SB_PROBLEM, "checksum", name.data ? name.data : "",
-                  "its bytes do not match its checksum; moved as they are");
+        sb_report(mover->options.notify, mended ? SB_WARNING : SB_PROBLEM, "checksum",
+                  name.data ? name.data : "",
+                  mended ? "was damaged; its bytes are made by the parity file of its shard"
+                         : "its bytes do not match its checksum, and no parity file makes them; it "
+                           "stays where it is");
     sb_buf_release(&name);
+    return code;
+}
+
+struct place {
+    int fd;
+    int64_t at;
+    const char *name;
+};
+
+static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct place *place = context;
+    enum sb_code code = data
+                            ? sb_pwrite_full(place->fd, data, size, place->at, place->name, err)
+                            : sb_pwrite_hole(place->fd, place->at, (int64_t)size, place->name, err);
+
+    place->at += (int64_t)size;
+    return code;
+}
+
+/* The bytes that it should have go to its new place: the old one, whose bytes are wrong, is free
+ * then. Otherwise it stays there, where its parity is, and what comes after it is not moved. */
+static enum sb_code mend(struct sb_mover *mover, size_t number, int fd, struct sb_error *err)
+{
+    const struct move *move = &mover->queue[number];
+    struct sb_spool made = {.fd = -1, .beside = mover->hold.path};
+    struct place place = {.fd = fd, .at = move->offset, .name = mover->hold.path};
+    char *shard;
+    bool right;
+    enum sb_code code;
+
+    if (number >= mover->stop)
+        return SB_OK;
+    shard = sb_mover_shard_path(mover, move->from.shard, err);
+    code = shard ? sb_pieces_make(shard, move->from.offset, move->from.size, move->from.crc32c,
+                                  &made, &right, err)
+                 : err->code;
+    if (code == SB_OK && right)
+        code = sb_spool_feed_sparse(&made, write_block, &place, err);
+    else if (code == SB_OK)
+        mover->stop = number;
+    if (code == SB_OK)
+        code = report(mover, &move->from, right, err);
+    sb_spool_release(&made);
+    free(shard);
     return code;
 }
 
@@ -254,7 +279,7 @@ static enum sb_code drain_part(struct copying *copying, const struct block *bloc
                           : sb_crc32c_combine(copying->crc32c, block->crc32c, block->size);
     if (block->at + block->size < file->size || !file->has_crc || copying->crc32c == file->crc32c)
         return SB_OK;
-    return report_damaged(copying->mover, file, err);
+    return mend(copying->mover, block->first, block->fd, err);
 }
 
 static enum sb_code drain(void *context, void *slot, struct sb_error *err)
@@ -269,7 +294,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     else
         for (size_t i = 0; code == SB_OK && i < block->count; i++) {
             if (block->damaged[i])
-                code = report_damaged(mover, &mover->queue[block->first + i].from, err);
+                code = mend(mover, block->first + i, block->fd, err);
         }
     sb_count_up(&mover->moved, block->size);
     if (mover->options.progress)

@@ -1,6 +1,7 @@
 #include "archive/mover/private.h"
 
 #include "archive/database.h"
+#include "archive/own/remade.h"
 #include "archive/own/settle.h"
 #include "archive/own/shardcount.h"
 #include "archive/parent.h"
@@ -226,6 +227,8 @@ enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
     if (code == SB_OK)
         code = options->dry_run ? open_to_look(mover, err) : open_to_write(mover, err);
     if (code == SB_OK)
+        code = sb_remade_refuse(mover->db, mover->hold.path, err);
+    if (code == SB_OK)
         code = sb_database_integer(mover->db, "PRAGMA data_version", 0, &mover->version, err);
     if (code == SB_OK)
         code = look_at_shards(mover, err);
@@ -300,7 +303,6 @@ void sb_mover_free(struct sb_mover *mover)
     sb_database_close(mover->db);
     sb_hold_drop(&mover->hold, !done);
     sb_buf_release(&mover->by_address);
-    free(mover->reported);
     free(mover->queue);
     free(mover->shards);
     free(mover);

@@ -112,8 +112,10 @@ enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_mover_file *f
                            int64_t offset, struct sb_error *err) SB_CHECKED;
 
 /*
- * See above. Every byte is checked against its checksum; damaged files are reported, moved as they
- * are, and keep their old checksum. Does nothing with an empty queue.
+ * See above. Every byte is checked against its checksum. The right bytes of a damaged file are made
+ * by the parity file of its shard, if that can; else it and what comes after it in the queue stay
+ * where they are: SB_DAMAGED, after the commit. Both are reported. Does nothing with an empty
+ * queue.
  */
 enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;
 

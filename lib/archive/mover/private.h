@@ -64,9 +64,7 @@ struct sb_mover {
     size_t queued, queue_capacity;
     int64_t moved; /* bytes, for progress */
 
-    int64_t *reported; /* rows of damaged files, up to SB_MOVER_FILES, so that a file that moves
-                          twice is reported once */
-    size_t reported_count;
+    size_t stop; /* the first of the queue that is damaged, and stays with those after it */
 
     sqlite3_stmt *next[2], *last[2]; /* rows at an address, and those after or before it */
     sqlite3_stmt *end_before; /* the end of the last file of a shard that begins before ... */

@@ -5,7 +5,9 @@
 #include "archive/mover/renumber.h"
 #include "archive/own/own_names.h"
 #include "archive/own/settle.h"
+#include "archive/parity/pieces.h"
 #include "archive/schema.h"
+#include "core/context.h"
 #include "core/file_lock.h"
 #include "core/interrupt.h"
 #include "core/io.h"
@@ -449,8 +451,10 @@ enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,
 {
     enum sb_schema schema = SB_SCHEMA_03;
     int major, minor;
-    enum sb_code code = sb_database_open(db, hold->file, SB_DB_WRITE, err);
+    enum sb_code code = sb_context_now->protects ? sb_pieces_prove(hold->file, err) : SB_OK;
 
+    if (code == SB_OK)
+        code = sb_database_open(db, hold->file, SB_DB_WRITE, err);
     if (code == SB_OK)
         code = options->to_change ? sb_hold_vet(*db, hold->path, hold->file, err)
                                   : sb_schema_vet(*db, &schema, &major, &minor, false, err);

@@ -27,6 +27,7 @@ struct sb_hold {
     bool follow;              /* the argument of sb_hold_find */
     unsigned waited;          /* how many waits for another process, see sb_lock_await */
     struct sqlite3 *bridge;   /* see sb_hold_bridge; NULL: none */
+    struct sb_growth left; /* by a killed run that was settled: its bytes after the last extent */
     struct sb_note note;
 };
 

@@ -97,6 +97,17 @@ static bool take_numbered(const char *text, uint32_t *number, struct sb_identity
     return take_shard(&text, ' ', number) && take_identity(text, out);
 }
 
+static bool take_growth(const char *text, struct sb_growth *out)
+{
+    uint64_t from;
+
+    if (!take_shard(&text, ' ', &out->shard) || !take_number(&text, '\0', INT64_MAX, &from))
+        return false;
+    out->there = true;
+    out->from = (int64_t)from;
+    return true;
+}
+
 /* The rest of the line after `word`; NULL if it does not begin so. */
 static const char *after(const char *line, const char *word)
 {
@@ -133,6 +144,9 @@ static enum sb_code take_line(const char *line, struct sb_note_text *text, struc
         text->whole = true;
         return SB_OK;
     }
+    rest = after(line, "grows");
+    if (rest)
+        return take_growth(rest, &text->grows) ? SB_OK : SB_END;
     rest = after(line, "self");
     if (rest)
         return take_identity(rest, &text->self) ? SB_OK : SB_END;
@@ -504,6 +518,14 @@ enum sb_code sb_note_whole(struct sb_note *note, struct sb_error *err)
 {
     note->whole_at = note->size;
     return say(note, "whole", err);
+}
+
+enum sb_code sb_note_grows(struct sb_note *note, uint32_t shard, int64_t from, struct sb_error *err)
+{
+    char line[LINE_SIZE];
+
+    snprintf(line, sizeof(line), "grows %" PRIu32 " %" PRId64, shard, from);
+    return say(note, line, err);
 }
 
 enum sb_code sb_note_unsay_whole(struct sb_note *note, struct sb_error *err)

@@ -9,12 +9,15 @@
  *   make                    an archive where none exists
  *   replace INDEX           another archive in place of the one with this index
  *   change INDEX            the archive with this index, in place
+ *   grows NUMBER SIZE       what is after so many bytes of this shard is the run's
  *   index INDEX             the index that is made, as ARCHIVE.new-index (or ARCHIVE.part); the
- * last such line is valid whole                   that index is complete and synced made NUMBER
- * FILE        a shard that the run made, as ARCHIVE.new-shard-NUMBER links NUMBER
- * ARCHIVE.new-shard-* from here on may be links to other files gone NUMBER FILE        a shard to
- * remove after the run's commit, or when the run ends without a commit, unless the existing index
- * counts it empty NUMBER FILE       an empty file that has the name of a shard which is made
+ *                           last such line is valid
+ *   whole                   that index is complete and synced
+ *   made NUMBER FILE        a shard that the run made, as ARCHIVE.new-shard-NUMBER
+ *   links NUMBER            ARCHIVE.new-shard-* from here on may be links to other files
+ *   gone NUMBER FILE        a shard to remove after the run's commit, or when the run ends without
+ *                           a commit, unless the existing index counts it
+ *   empty NUMBER FILE       an empty file that has the name of a shard which is made
  *
  * INDEX and FILE are identities (look.h): INODE.BORN. A line is written, and synced if it must
  * survive a power failure, before the file that it names has content. By the note the next writer
@@ -40,6 +43,13 @@ struct sb_claims {
     uint32_t count;
 };
 
+/* A shard that a run adds to. */
+struct sb_growth {
+    bool there;
+    uint32_t shard;
+    int64_t from; /* its size before */
+};
+
 /* The content of a note. {.links_from = UINT32_MAX} is empty. */
 struct sb_note_text {
     enum sb_note_aim aim;
@@ -47,6 +57,7 @@ struct sb_note_text {
     struct sb_identity subject; /* the index that is replaced or changed */
     struct sb_identity index;   /* the one that is made */
     bool whole;
+    struct sb_growth grows;
     uint32_t links_from; /* UINT32_MAX: none */
     struct sb_claims claims[SB_CLAIM_KINDS];
 };
@@ -106,6 +117,8 @@ enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
 enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index,
                            struct sb_error *err) SB_CHECKED;
 enum sb_code sb_note_whole(struct sb_note *note, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_note_grows(struct sb_note *note, uint32_t shard, int64_t from,
+                           struct sb_error *err) SB_CHECKED;
 enum sb_code sb_note_links(struct sb_note *note, uint32_t number, struct sb_error *err) SB_CHECKED;
 
 /*

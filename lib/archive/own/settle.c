@@ -510,6 +510,7 @@ static enum sb_code settle_change(struct sb_hold *hold, uint32_t counted, struct
 {
     enum sb_code code = undo(hold, counted, err);
 
+    hold->left = hold->note.text.grows;
     return code ? code : finish_committed(hold, counted, err);
 }
 
@@ -600,6 +601,17 @@ enum sb_code sb_settle_missing(struct sb_hold *hold, struct sb_error *err)
     if (left->aim != SB_AIM_CHANGE && !is_at_new_index(hold, &waits, err))
         return err->code;
     return waits ? undo(hold, 0, err) : refuse_unknown(hold, 0, err);
+}
+
+/* An append gives its shards their names before its commit. */
+enum sb_code sb_settle_remade(struct sb_hold *hold, struct sb_error *err)
+{
+    const struct sb_note_text *left = &hold->note.text;
+    bool undone = left->aim == SB_AIM_NONE ||
+                  (left->aim == SB_AIM_CHANGE && left->claims[SB_CLAIM_GONE].count == 0);
+    enum sb_code code = undone ? undo(hold, SB_SHARD_MAX + 1, err) : SB_OK;
+
+    return code ? code : sb_note_clear(&hold->note, err);
 }
 
 enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error *err)

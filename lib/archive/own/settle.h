@@ -32,7 +32,14 @@ enum sb_code sb_settle_missing(struct sb_hold *hold, struct sb_error *err) SB_CH
 enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error *err) SB_CHECKED;
 
 /*
- * The same for a run of this process that did not reach its commit. counted: shards of the existing
+ * An index was lost, and made again as it was before, under these locks: what a killed run had not
+ * given a name by then is removed, as it was not committed, unless that run was replacing shards;
+ * then, as everything that has a name, it stays. Drops the note.
+ */
+enum sb_code sb_settle_remade(struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Undoes a run of this process that did not reach its commit. counted: shards of the existing
  * index; 0 if none of those that the run made can be among them. False: something could not be
  * removed, and is left to the next writer.
  */

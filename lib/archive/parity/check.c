@@ -3,6 +3,78 @@
 #include "archive/parity/reader.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define BITS 64
+
+/* Sections that may be there beside those that bytes of either file justify. */
+#define SECTIONS_SPARE 4
+
+static enum sb_code bad_new(struct sb_parity_bad **out, const struct sb_parity *parity,
+                            int64_t file_size, struct sb_error *err)
+{
+    const struct sb_parity_shape *shape = &parity->super.shape;
+    int64_t capacity = (int64_t)shape->words * shape->data * shape->piece;
+    int64_t sections = sb_parity_sections(shape);
+    int64_t most = file_size / capacity + SECTIONS_SPARE;
+    struct sb_parity_bad *bad;
+
+    *out = NULL;
+    if (sections > SECTIONS_SPARE)
+        most += parity->size / sb_parity_span(shape, 0, 1);
+    if (sections > most)
+        return sb_fail(err, SB_DAMAGED,
+                       "%s: is for a file of %" PRId64 " bytes, and almost all of both is missing",
+                       parity->file->name, shape->size);
+    bad = calloc(1, sizeof(*bad));
+    if (!bad)
+        return sb_fail_memory(err);
+    *bad = (struct sb_parity_bad){
+        .parity = parity, .sections = sections, .rest = SB_PARITY_COPIES - parity->whole};
+    bad->bits = calloc((size_t)sections + 1, sizeof(*bad->bits));
+    if (!bad->bits) {
+        free(bad);
+        return sb_fail_memory(err);
+    }
+    *out = bad;
+    return SB_OK;
+}
+
+void sb_parity_bad_free(struct sb_parity_bad *bad)
+{
+    if (!bad)
+        return;
+    for (int64_t i = 0; i < bad->sections; i++)
+        free(bad->bits[i]);
+    free(bad->bits);
+    free(bad);
+}
+
+enum sb_code sb_parity_bad_add(struct sb_parity_bad *bad, int64_t section, uint32_t number,
+                               struct sb_error *err)
+{
+    struct sb_parity_section shape;
+    uint64_t bit = UINT64_C(1) << number % BITS;
+    uint64_t **bits = &bad->bits[section];
+
+    sb_parity_section(&bad->parity->super.shape, section, &shape);
+    if (!*bits)
+        *bits = calloc((shape.pieces + shape.checks) / BITS + 1, sizeof(**bits));
+    if (!*bits)
+        return sb_fail_memory(err);
+    if (!((*bits)[number / BITS] & bit))
+        ++*(number < shape.pieces ? &bad->data : &bad->rest);
+    (*bits)[number / BITS] |= bit;
+    return SB_OK;
+}
+
+bool sb_parity_is_bad(const struct sb_parity_bad *bad, int64_t section, uint32_t number)
+{
+    const uint64_t *bits = bad->bits[section];
+
+    return bits && bits[number / BITS] >> number % BITS & 1;
+}
 
 struct check {
     struct sb_parity_reader reader;
@@ -34,13 +106,14 @@ static enum sb_code is_chosen(const struct check *check, uint32_t number, bool *
 {
     const struct sb_parity_check_options *options = check->options;
     const struct sb_parity_section *section = &check->reader.section;
-    struct sb_parity_part part;
+    const struct sb_parity_shape *shape = &check->reader.parity->super.shape;
+    int64_t from = (section->first + number) * shape->piece, to = from + shape->piece;
 
     *chosen = sb_parity_reader_knows(&check->reader, number);
     if (!*chosen || !options->chooses || number >= section->pieces)
         return SB_OK;
-    sb_parity_part(check->reader.parity, section, number, &part);
-    return options->chooses(options->chooser, part.offset, part.offset + part.size, chosen, err);
+    return options->chooses(options->chooser, from, to < shape->size ? to : shape->size, chosen,
+                            err);
 }
 
 /* How many pieces from this one on are, up to `to`. */
@@ -78,33 +151,34 @@ static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to
     return SB_OK;
 }
 
-static enum sb_code check_page(struct check *check, uint32_t page, struct sb_error *err)
+/* The pieces of a page that has no whole copy. */
+static void miss_page(struct check *check, uint32_t page)
 {
     const struct sb_parity_section *section = &check->reader.section;
-    uint32_t first = section->pieces + section->checks + page;
-    unsigned whole = check->reader.pages[page];
+    const struct sb_parity_shape *shape = &check->reader.parity->super.shape;
+    uint32_t first = page * SB_PARITY_PAGE_SUMS, end = first + SB_PARITY_PAGE_SUMS;
+    int64_t to;
 
-    if (!(whole & SB_PARITY_FIRST_COPY) &&
-        sb_parity_bad_add(check->bad, section->number, first, err))
-        return err->code;
-    if (!(whole & SB_PARITY_SECOND_COPY) &&
-        sb_parity_bad_add(check->bad, section->number, first + section->pages, err))
-        return err->code;
-    if (!whole)
-        check->all_tables = false;
-    return SB_OK;
+    check->all_tables = false;
+    if (first >= section->pieces)
+        return;
+    to = (section->first + (end < section->pieces ? end : section->pieces)) * shape->piece;
+    check->bad->unknown +=
+        (to < shape->size ? to : shape->size) - (section->first + first) * shape->piece;
 }
 
-static enum sb_code check_pages(struct check *check, struct sb_error *err)
+static void check_pages(struct check *check)
 {
     const struct sb_parity_section *section = &check->reader.section;
 
     for (uint32_t page = 0; page < section->pages; page++) {
-        if (check_page(check, page, err))
-            return err->code;
+        unsigned whole = check->reader.pages[page];
+
+        check->bad->rest += !(whole & SB_PARITY_FIRST_COPY) + !(whole & SB_PARITY_SECOND_COPY);
+        if (!whole)
+            miss_page(check, page);
     }
     check->sum ^= sb_parity_sum(section, check->reader.sums);
-    return SB_OK;
 }
 
 static enum sb_code check_section(struct check *check, int64_t number, struct sb_error *err)
@@ -112,8 +186,9 @@ static enum sb_code check_section(struct check *check, int64_t number, struct sb
     const struct sb_parity_section *section = &check->reader.section;
     int64_t from, to;
 
-    if (sb_parity_reader_go(&check->reader, number, true, err) || check_pages(check, err))
+    if (sb_parity_reader_go(&check->reader, number, true, err))
         return err->code;
+    check_pages(check);
     from = check->from - section->first;
     to = check->to - section->first;
     if (check_pieces(check, from > 0 ? (uint32_t)from : 0,
@@ -150,10 +225,7 @@ static enum sb_code check_sections(struct check *check, struct sb_error *err)
             return err->code;
     }
     check->all_tables &= first == 0 && last == sb_parity_sections(&super->shape) - 1;
-    if (check->all_tables && check->sum != super->sum)
-        return sb_fail(err, SB_DAMAGED,
-                       "%s: its tables belong to another state of it; make it again",
-                       check->reader.parity->file->name);
+    check->bad->of_another = check->all_tables && check->sum != super->sum;
     return SB_OK;
 }
 
@@ -172,7 +244,7 @@ enum sb_code sb_parity_check(struct sb_parity_bad **bad, const struct sb_parity 
     check.to = size / shape->piece + (size % shape->piece != 0);
     if (fstat(file->fd, &st))
         return sb_fail_errno(err, errno, "%s", file->name);
-    code = sb_parity_bad_new(&check.bad, parity, st.st_size, err);
+    code = bad_new(&check.bad, parity, st.st_size, err);
     if (code)
         return code;
     code = sb_parity_reader_begin(&check.reader, parity, file, err);

@@ -1,14 +1,27 @@
 /*
- * Finds what is bad in a file and in its parity file.
+ * Finds what is bad in a file and in its parity file: pieces that do not match their CRC32C, or
+ * cannot be read.
+ *
+ * Memory: 8 MiB, and a bit for each piece of the sections that have bad ones. Not thread-safe.
  */
 #ifndef SB_ARCHIVE_PARITY_CHECK_H
 #define SB_ARCHIVE_PARITY_CHECK_H
 
-#include "archive/parity/bad.h"
+#include "archive/parity/parity.h"
+
+struct sb_parity_bad {
+    const struct sb_parity *parity;
+    int64_t sections;
+    uint64_t **bits; /* of each section: pieces of data, then of parity; NULL: none is bad */
+    int64_t data;    /* how many pieces of the file are bad */
+    int64_t rest;    /* parts of the parity file: pieces, pages of tables, superblocks */
+    int64_t unknown; /* bytes of the file whose table is lost, and cannot be checked */
+    bool of_another; /* the tables are whole, and belong to another state: nothing can be said */
+};
 
 struct sb_parity_check_options {
     int64_t from, to; /* bytes of the protected file that are checked; to 0: up to its end */
-    bool parity;      /* pieces of parity, too: of the sections with these bytes, as for all else */
+    bool parity;      /* the parity file, too: of the sections with these bytes */
     /* Optional: is a section checked, with bytes `from` up to `to` of the file? */
     bool (*chooses_section)(void *chooser, int64_t from, int64_t to);
     /* Optional: is this piece of data checked, bytes `from` up to `to` of its file? Called in their
@@ -21,14 +34,19 @@ struct sb_parity_check_options {
 };
 
 /*
- * Of the pieces whose CRC32C is known, and which are valid (parity.h), those that are bad; pages,
- * one or both copies; superblocks. file: the protected one, which may be shorter or longer by now;
- * bytes after the size that is protected are not read. SB_DAMAGED: the tables are whole, and belong
- * to another superblock; nothing can be said. Memory: 8 MiB, and *bad.
+ * file: the protected one, which may be shorter or longer by now; bytes after the size that is
+ * protected are not read. Both must outlive *bad. SB_DAMAGED: the parity file describes more than
+ * both files could ever have had.
  */
 enum sb_code sb_parity_check(struct sb_parity_bad **bad, const struct sb_parity *parity,
                              const struct sb_file *file,
                              const struct sb_parity_check_options *options,
                              struct sb_error *err) SB_CHECKED;
+void sb_parity_bad_free(struct sb_parity_bad *bad); /* NULL is allowed */
+
+/* For mend: a piece of a section by its number, of data first, then of parity. */
+enum sb_code sb_parity_bad_add(struct sb_parity_bad *bad, int64_t section, uint32_t number,
+                               struct sb_error *err) SB_CHECKED;
+bool sb_parity_is_bad(const struct sb_parity_bad *bad, int64_t section, uint32_t number);
 
 #endif

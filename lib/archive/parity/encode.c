@@ -29,9 +29,7 @@ struct sb_parity_encoder {
     struct sb_parity_shape shape;
     struct sb_parity_section section;
     struct sb_rs *rs;
-    unsigned threads;
-    void (*progress)(void *context, int64_t bytes);
-    void *context;
+    const struct sb_parity_options *options;
 
     unsigned char *bands[2];
     unsigned char *parity;
@@ -75,9 +73,8 @@ static enum sb_code allocate_all(struct sb_parity_encoder *encoder, struct sb_er
 }
 
 enum sb_code sb_parity_encoder_new(struct sb_parity_encoder **out, const struct sb_file *file,
-                                   const struct sb_parity_shape *shape, unsigned threads,
-                                   void (*progress)(void *context, int64_t bytes), void *context,
-                                   struct sb_error *err)
+                                   const struct sb_parity_shape *shape,
+                                   const struct sb_parity_options *options, struct sb_error *err)
 {
     struct sb_parity_encoder *encoder = calloc(1, sizeof(*encoder));
     struct sb_parity_section largest;
@@ -88,9 +85,7 @@ enum sb_code sb_parity_encoder_new(struct sb_parity_encoder **out, const struct 
         return sb_fail_memory(err);
     encoder->file = file;
     encoder->shape = *shape;
-    encoder->threads = threads;
-    encoder->progress = progress;
-    encoder->context = context;
+    encoder->options = options;
     /* Less memory for a small file. */
     if (sb_parity_sections(shape) == 1) {
         sb_parity_section(shape, 0, &largest);
@@ -121,6 +116,8 @@ void sb_parity_encoder_free(struct sb_parity_encoder *encoder)
 static enum sb_code read_bytes(const struct sb_parity_encoder *encoder, unsigned char *to,
                                int64_t offset, int64_t size, struct sb_error *err)
 {
+    const struct sb_parity_options *options = encoder->options;
+
     while (size > 0) {
         size_t part = size < (int64_t)READ_BYTES ? (size_t)size : READ_BYTES;
         enum sb_code code = sb_file_read_exactly(encoder->file, to, part, offset, err);
@@ -130,8 +127,10 @@ static enum sb_code read_bytes(const struct sb_parity_encoder *encoder, unsigned
                            encoder->file->name);
         if (code)
             return code;
-        if (encoder->progress)
-            encoder->progress(encoder->context, (int64_t)part);
+        if (options->read && options->read(options->reader, offset, to, part, err))
+            return err->code;
+        if (options->progress)
+            options->progress(options->context, (int64_t)part);
         to += part;
         offset += (int64_t)part;
         size -= (int64_t)part;
@@ -242,7 +241,7 @@ enum sb_code sb_parity_encode(struct sb_parity_encoder *encoder,
     encoder->rows = (uint32_t)(band_bytes(&encoder->shape) / row);
     encoder->parts = section->words < PARTS_MOST ? section->words : PARTS_MOST;
     return sb_pipeline_run(&ops, encoder, encoder->slots, sizeof(*encoder->slots), encoder->parts,
-                           encoder->threads, err);
+                           encoder->options->threads, err);
 }
 
 const unsigned char *sb_parity_encoded(const struct sb_parity_encoder *encoder)

@@ -7,15 +7,15 @@
 #ifndef SB_ARCHIVE_PARITY_ENCODE_H
 #define SB_ARCHIVE_PARITY_ENCODE_H
 
-#include "archive/parity/format.h"
+#include "archive/parity/make.h"
 #include "core/file.h"
 
 struct sb_parity_encoder;
 
-/* The file must outlive it. threads: at least 1. progress: bytes that were read; may be NULL. */
+/* The file must outlive it. Of the options: threads, read, progress. */
 enum sb_code sb_parity_encoder_new(struct sb_parity_encoder **out, const struct sb_file *file,
-                                   const struct sb_parity_shape *shape, unsigned threads,
-                                   void (*progress)(void *context, int64_t bytes), void *context,
+                                   const struct sb_parity_shape *shape,
+                                   const struct sb_parity_options *options,
                                    struct sb_error *err) SB_CHECKED;
 void sb_parity_encoder_free(struct sb_parity_encoder *encoder); /* NULL is allowed */
 

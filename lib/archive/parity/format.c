@@ -9,10 +9,9 @@
 #define MAGIC_BYTES 8
 #define VERSION     1
 
-#define SUPER_USER    112
-#define SUPER_EXTENTS (SUPER_USER + SB_PARITY_USER)
-#define PAGE_SUMS     44
-#define BLOCK_SUM     (SB_PARITY_BLOCK - 4)
+#define SUPER_USER 64
+#define PAGE_SUMS  36
+#define BLOCK_SUM  (SB_PARITY_BLOCK - 4)
 
 /* A smaller file has smaller pieces, so that their number is about this. */
 #define PIECES_LEAST 240
@@ -180,14 +179,31 @@ int64_t sb_parity_piece_offset(const struct sb_parity_shape *shape,
     return (int64_t)section->pages * SB_PARITY_BLOCK + (int64_t)number * shape->piece;
 }
 
-int64_t sb_parity_offset(const struct sb_parity_super *super, int64_t section)
+int64_t sb_parity_super_offset(const struct sb_parity_shape *shape, unsigned copy)
 {
-    uint32_t i = super->extents - 1;
+    int64_t sections = sb_parity_sections(shape);
 
-    while (super->extent[i].section > section)
-        i--;
-    return super->extent[i].offset +
-           sb_parity_span(&super->shape, super->extent[i].section, section);
+    if (copy == 0)
+        return 0;
+    if (copy == 1)
+        return SB_PARITY_BLOCK + sb_parity_span(shape, 0, (sections + 1) / 2);
+    return INT64_C(2) * SB_PARITY_BLOCK + sb_parity_span(shape, 0, sections);
+}
+
+int64_t sb_parity_offset(const struct sb_parity_shape *shape, int64_t section)
+{
+    bool later = section >= (sb_parity_sections(shape) + 1) / 2;
+
+    return (later ? INT64_C(2) : INT64_C(1)) * SB_PARITY_BLOCK + sb_parity_span(shape, 0, section);
+}
+
+void sb_parity_identify(struct sb_parity_super *super)
+{
+    unsigned char *at = super->id;
+
+    at = sb_put_u32(at, sb_crc32c(0, super->user, SB_PARITY_USER));
+    at = sb_put_u32(at, super->shape.data << 16 | super->shape.parity);
+    sb_put_u64(at, (uint64_t)super->shape.size << 10 | super->shape.words);
 }
 
 static void seal(unsigned char *block)
@@ -211,115 +227,44 @@ void sb_parity_put_super(unsigned char *block, const struct sb_parity_super *sup
     at = sb_put_u32(block + MAGIC_BYTES, VERSION);
     at = sb_put_u32(at, shape->piece);
     memcpy(at, super->id, sizeof(super->id));
-    at = sb_put_u64(at + sizeof(super->id), (uint64_t)super->generation);
-    at = sb_put_u64(at, (uint64_t)offset);
-    at = sb_put_u64(at, (uint64_t)super->middle);
-    at = sb_put_u64(at, (uint64_t)super->end);
+    at = sb_put_u64(at + sizeof(super->id), (uint64_t)offset);
     at = sb_put_u64(at, (uint64_t)shape->size);
-    at = sb_put_u64(at, (uint64_t)super->valid);
-    at = sb_put_u64(at, (uint64_t)sb_parity_sections(shape));
     at = sb_put_u32(at, shape->data);
     at = sb_put_u32(at, shape->parity);
     at = sb_put_u32(at, shape->words);
-    at = sb_put_u32(at, super->sum);
-    sb_put_u32(at, super->extents);
+    sb_put_u32(at, super->sum);
     memcpy(block + SUPER_USER, super->user, SB_PARITY_USER);
-    at = block + SUPER_EXTENTS;
-    for (uint32_t i = 0; i < super->extents; i++) {
-        at = sb_put_u64(at, (uint64_t)super->extent[i].section);
-        at = sb_put_u64(at, (uint64_t)super->extent[i].offset);
-    }
     seal(block);
-}
-
-/* Not within another, and within the file. */
-static bool extent_is_apart(const struct sb_parity_super *super, const int64_t *ends, uint32_t i)
-{
-    int64_t begin = super->extent[i].offset;
-
-    if (ends[i] > super->end ||
-        (begin < super->middle + SB_PARITY_BLOCK && super->middle < ends[i]))
-        return false;
-    for (uint32_t other = 0; other < i; other++) {
-        if (begin < ends[other] && super->extent[other].offset < ends[i])
-            return false;
-    }
-    return true;
-}
-
-static bool is_offset(int64_t offset, int64_t most)
-{
-    return offset >= SB_PARITY_BLOCK && offset <= most && offset % SB_PARITY_BLOCK == 0;
-}
-
-static bool extents_are_right(const struct sb_parity_super *super)
-{
-    int64_t sections = sb_parity_sections(&super->shape), ends[SB_PARITY_EXTENTS_MOST];
-
-    if (super->extents == 0)
-        return sections == 0;
-    if (sections == 0 || super->extent[0].section != 0)
-        return false;
-    for (uint32_t i = 0; i < super->extents; i++) {
-        const struct sb_parity_extent *extent = &super->extent[i];
-        int64_t to = i + 1 < super->extents ? extent[1].section : sections;
-
-        if (extent->section >= to || to > sections || !is_offset(extent->offset, super->end))
-            return false;
-        ends[i] = extent->offset + sb_parity_span(&super->shape, extent->section, to);
-        if (!extent_is_apart(super, ends, i))
-            return false;
-    }
-    return true;
-}
-
-static bool super_is_right(const struct sb_parity_super *super)
-{
-    return counts_are_right(&super->shape) && super->generation >= 1 &&
-           super->generation <= SB_PARITY_GENERATION_MOST && super->valid >= 0 &&
-           super->valid <= sb_parity_pieces(&super->shape) &&
-           is_offset(super->end, SB_PARITY_OFFSET_MOST) &&
-           is_offset(super->middle, super->end - SB_PARITY_BLOCK) && extents_are_right(super);
-}
-
-static const unsigned char *get(const unsigned char *at, int64_t *value)
-{
-    *value = (int64_t)sb_get_u64(at);
-    return at + sizeof(*value);
 }
 
 bool sb_parity_get_super(struct sb_parity_super *super, const unsigned char *block, int64_t offset)
 {
     struct sb_parity_shape *shape = &super->shape;
-    const unsigned char *at = block + MAGIC_BYTES;
-    int64_t own, sections;
+    const unsigned char *at = block + MAGIC_BYTES + 4;
 
-    if (!is_sealed(block, super_magic) || sb_get_u32(at) != VERSION)
+    if (!is_sealed(block, super_magic) || sb_get_u32(block + MAGIC_BYTES) != VERSION)
         return false;
-    shape->piece = sb_get_u32(at + 4);
-    memcpy(super->id, at + 8, sizeof(super->id));
-    at = get(at + 8 + sizeof(super->id), &super->generation);
-    at = get(at, &own);
-    at = get(at, &super->middle);
-    at = get(at, &super->end);
-    at = get(at, &shape->size);
-    at = get(at, &super->valid);
-    at = get(at, &sections);
-    shape->data = sb_get_u32(at);
-    shape->parity = sb_get_u32(at + 4);
-    shape->words = sb_get_u32(at + 8);
-    super->sum = sb_get_u32(at + 12);
-    super->extents = sb_get_u32(at + 16);
+    shape->piece = sb_get_u32(at);
+    memcpy(super->id, at + 4, sizeof(super->id));
+    at += 4 + sizeof(super->id);
+    shape->size = (int64_t)sb_get_u64(at + 8);
+    shape->data = sb_get_u32(at + 16);
+    shape->parity = sb_get_u32(at + 20);
+    shape->words = sb_get_u32(at + 24);
+    super->sum = sb_get_u32(at + 28);
     memcpy(super->user, block + SUPER_USER, SB_PARITY_USER);
-    if (super->extents > SB_PARITY_EXTENTS_MOST)
+    if (!counts_are_right(shape) || (int64_t)sb_get_u64(at) != offset)
         return false;
-    at = block + SUPER_EXTENTS;
-    for (uint32_t i = 0; i < super->extents; i++) {
-        at = get(at, &super->extent[i].section);
-        at = get(at, &super->extent[i].offset);
+    for (unsigned copy = 0; copy < SB_PARITY_COPIES; copy++) {
+        if (sb_parity_super_offset(shape, copy) == offset)
+            return true;
     }
-    return super_is_right(super) && sections == sb_parity_sections(shape) && own == offset &&
-           (offset == 0 || offset == super->middle || offset == super->end);
+    return false;
+}
+
+bool sb_parity_is_page(const unsigned char *block)
+{
+    return is_sealed(block, table_magic);
 }
 
 static uint32_t sums_from(const struct sb_parity_section *section, uint32_t page)
@@ -330,7 +275,7 @@ static uint32_t sums_from(const struct sb_parity_section *section, uint32_t page
 }
 
 void sb_parity_put_page(unsigned char *block, const struct sb_parity_super *super,
-                        int64_t generation, const struct sb_parity_section *section, uint32_t page,
+                        const struct sb_parity_section *section, uint32_t page,
                         const uint32_t *sums)
 {
     uint32_t first = page * SB_PARITY_PAGE_SUMS, count = sums_from(section, page);
@@ -339,7 +284,6 @@ void sb_parity_put_page(unsigned char *block, const struct sb_parity_super *supe
     memset(block, 0, SB_PARITY_BLOCK);
     memcpy(block, table_magic, MAGIC_BYTES);
     memcpy(block + MAGIC_BYTES, super->id, sizeof(super->id));
-    at = sb_put_u64(at, (uint64_t)generation);
     at = sb_put_u64(at, (uint64_t)section->number);
     at = sb_put_u32(at, first);
     for (uint32_t i = 0; i < count; i++)
@@ -356,8 +300,7 @@ bool sb_parity_get_page(uint32_t *sums, const unsigned char *block,
 
     if (!is_sealed(block, table_magic) ||
         memcmp(block + MAGIC_BYTES, super->id, sizeof(super->id)) != 0 ||
-        sb_get_u64(at) > (uint64_t)super->generation ||
-        sb_get_u64(at + 8) != (uint64_t)section->number || sb_get_u32(at + 16) != first)
+        sb_get_u64(at) != (uint64_t)section->number || sb_get_u32(at + 8) != first)
         return false;
     for (uint32_t i = 0; i < count; i++)
         sums[first + i] = sb_get_u32(block + PAGE_SUMS + 4 * (size_t)i);

@@ -14,13 +14,14 @@
  * begin at multiples of 4096 bytes:
  *
  *     superblock      at 0
- *     sections        in extents, which the superblock lists
- *     superblock      in the middle: between two extents
+ *     sections        the first half of them, the larger one if they are odd
+ *     superblock      in the middle
+ *     sections        the others
  *     superblock      at the end: the last 4096 bytes
  *
  * A section:
  *
- *     T pages         the first copy of its table; T = ceil((n + w * m) / 1012)
+ *     T pages         the first copy of its table; T = ceil((n + w * m) / 1014)
  *     w * m pieces    of parity: parity r of word v is number r * w + v
  *     zeros           up to a multiple of 4096
  *     T pages         the second copy, equal to the first
@@ -29,42 +30,28 @@
  * zeros of the last one, and then those of its pieces of parity.
  *
  *        0    8  "SBPARTAB"
- *        8   16  identity of the protection, random bytes
- *       24    8  generation of the superblock with which the section was written
- *       32    8  section, from 0
- *       40    4  position of the page's first CRC32C among those of the section
- *       44 4048  CRC32Cs of 4 bytes, zeros after the last
+ *        8   16  identity of the parity file
+ *       24    8  section, from 0
+ *       32    4  position of the page's first CRC32C among those of the section
+ *       36 4056  CRC32Cs of 4 bytes, zeros after the last
  *     4092    4  CRC32C of the bytes before
  *
- * A superblock, 4096 bytes. Among those that are whole the highest generation counts.
+ * A superblock, 4096 bytes.
  *
  *        0    8  "SBPARITY"
  *        8    4  version of the format: 1
  *       12    4  size of a piece: a power of two, 512 to 16384
- *       16   16  identity of the protection
- *       32    8  generation, from 1, below 2^62
- *       40    8  offset of this superblock
- *       48    8  offset of the superblock in the middle
- *       56    8  offset of the superblock at the end
- *       64    8  size of the protected file
- *       72    8  number of pieces that are valid: those from this one on may have changed since
- *       80    8  number of sections
- *       88    4  k
- *       92    4  m, 1 <= k, m and k + m <= 255
- *       96    4  W, 1 to 768, and W * m pieces are at most 32 MiB
- *      100    4  checksum of the tables: all sections' CRC32Cs of (number of the section, 8 bytes;
+ *       16   16  identity of the parity file, made of what follows but for offset and checksum
+ *       32    8  offset of this superblock
+ *       40    8  size of the protected file
+ *       48    4  k
+ *       52    4  m, 1 <= k, m and k + m <= 255
+ *       56    4  W, 1 to 768, and W * m pieces are at most 32 MiB
+ *       60    4  checksum of the tables: all sections' CRC32Cs of (number of the section, 8 bytes;
  *                the CRC32Cs of its pieces), XORed
- *      104    4  number of extents
- *      108    4  zeros
- *      112  256  what the user of the protection keeps there
- *      368   16  for each extent: the number of its first section, and its offset; sections up to
- *                the first of the next extent follow each other. Extents are in the order of
- *                sections, and do not overlap
+ *       64  256  what the user of the parity file keeps there
  *            ..  zeros
  *     4092    4  CRC32C of the bytes before
- *
- * A file that grows is protected anew by a superblock of the next generation: sections that changed
- * are written to space that no current superblock refers to.
  *
  * Pure functions. Whatever bytes are decoded, what comes out keeps these limits.
  */
@@ -77,17 +64,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SB_PARITY_BLOCK           4096 /* a superblock, a page, and what all is aligned to */
-#define SB_PARITY_PIECE_LEAST     512
-#define SB_PARITY_PIECE_MOST      16384
-#define SB_PARITY_WORDS_MOST      768                /* a row has at most 12 MiB */
-#define SB_PARITY_SECTION_MOST    (32 << 20)         /* bytes of parity */
-#define SB_PARITY_SIZE_MOST       (INT64_C(1) << 50) /* of a protected file */
-#define SB_PARITY_OFFSET_MOST     (INT64_C(1) << 60) /* in a parity file */
-#define SB_PARITY_PAGE_SUMS       1012
-#define SB_PARITY_USER            256
-#define SB_PARITY_EXTENTS_MOST    200
-#define SB_PARITY_GENERATION_MOST (INT64_MAX / 2) /* nobody comes there by counting */
+#define SB_PARITY_BLOCK        4096 /* a superblock, a page, and what all is aligned to */
+#define SB_PARITY_PIECE_LEAST  512
+#define SB_PARITY_PIECE_MOST   16384
+#define SB_PARITY_WORDS_MOST   768                /* a row has at most 12 MiB */
+#define SB_PARITY_SECTION_MOST (32 << 20)         /* bytes of parity */
+#define SB_PARITY_SIZE_MOST    (INT64_C(1) << 50) /* of a protected file */
+#define SB_PARITY_PAGE_SUMS    1014
+#define SB_PARITY_USER         256
+#define SB_PARITY_COPIES       3 /* of the superblock */
 
 struct sb_parity_shape {
     int64_t size;          /* of the protected file */
@@ -96,20 +81,10 @@ struct sb_parity_shape {
     uint32_t words;        /* W */
 };
 
-struct sb_parity_extent {
-    int64_t section; /* its first */
-    int64_t offset;
-};
-
 struct sb_parity_super {
     struct sb_parity_shape shape;
     unsigned char id[16];
-    int64_t generation;
-    int64_t middle, end; /* offsets of superblocks; the parity file has a block more than `end` */
-    int64_t valid;       /* pieces */
-    uint32_t sum;        /* of the tables */
-    uint32_t extents;
-    struct sb_parity_extent extent[SB_PARITY_EXTENTS_MOST];
+    uint32_t sum; /* of the tables */
     unsigned char user[SB_PARITY_USER];
 };
 
@@ -157,8 +132,12 @@ int64_t sb_parity_page_offset(const struct sb_parity_shape *shape,
 int64_t sb_parity_piece_offset(const struct sb_parity_shape *shape,
                                const struct sb_parity_section *section, uint32_t number);
 
-/* Where the section begins in the parity file. */
-int64_t sb_parity_offset(const struct sb_parity_super *super, int64_t section);
+/* Where a section begins in the parity file, and where a copy of the superblock does, 0 to 2. */
+int64_t sb_parity_offset(const struct sb_parity_shape *shape, int64_t section);
+int64_t sb_parity_super_offset(const struct sb_parity_shape *shape, unsigned copy);
+
+/* Sets super->id by the shape and by what the user keeps. */
+void sb_parity_identify(struct sb_parity_super *super);
 
 /* One as at this offset, of SB_PARITY_BLOCK bytes. */
 void sb_parity_put_super(unsigned char *block, const struct sb_parity_super *super, int64_t offset);
@@ -166,12 +145,15 @@ void sb_parity_put_super(unsigned char *block, const struct sb_parity_super *sup
 /* False: no superblock, or none that belongs at this offset. */
 bool sb_parity_get_super(struct sb_parity_super *super, const unsigned char *block, int64_t offset);
 
-/* sums: all of the section. generation: of the superblock with which it was written. */
+/* Is it a page of a table of any parity file? */
+bool sb_parity_is_page(const unsigned char *block);
+
+/* sums: all of the section. */
 void sb_parity_put_page(unsigned char *block, const struct sb_parity_super *super,
-                        int64_t generation, const struct sb_parity_section *section, uint32_t page,
+                        const struct sb_parity_section *section, uint32_t page,
                         const uint32_t *sums);
 
-/* False: not this page of this protection, or newer than the superblock; then sums stay. */
+/* False: not this page of this parity file; then sums stay. */
 bool sb_parity_get_page(uint32_t *sums, const unsigned char *block,
                         const struct sb_parity_super *super,
                         const struct sb_parity_section *section, uint32_t page);

@@ -1,51 +1,105 @@
 #include "archive/parity/make.h"
 
-#include "archive/parity/write.h"
+#include "archive/parity/encode.h"
 #include "core/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
-/* Two extents, with the superblock of the middle between them. */
-static void lay_out(struct sb_parity_super *super)
-{
-    int64_t sections = sb_parity_sections(&super->shape), half = (sections + 1) / 2;
-    int64_t at = SB_PARITY_BLOCK;
+/* Pages that are written at once. */
+#define PAGES 64
 
-    super->extents = 0;
-    if (sections)
-        super->extent[super->extents++] = (struct sb_parity_extent){.section = 0, .offset = at};
-    super->middle = at + sb_parity_span(&super->shape, 0, half);
-    at = super->middle + SB_PARITY_BLOCK;
-    if (half < sections)
-        super->extent[super->extents++] = (struct sb_parity_extent){.section = half, .offset = at};
-    super->end = at + sb_parity_span(&super->shape, half, sections);
-}
+/* The file that is read, and where its parity is written. */
+struct output {
+    const struct sb_file *file;
+    int fd;
+    const char *name; /* of fd, for messages */
+    struct sb_parity_super super;
+    struct sb_parity_encoder *encoder;
+};
 
 static enum sb_code begin_super(struct sb_parity_super *super, int64_t size,
                                 const struct sb_parity_options *options, struct sb_error *err)
 {
     if (sb_parity_shape(&super->shape, size, options->data, options->parity, options->words, err))
         return err->code;
-    if (getrandom(super->id, sizeof(super->id), 0) != sizeof(super->id))
-        return sb_fail_errno(err, errno, "getrandom");
-    super->generation = 1;
-    super->valid = sb_parity_pieces(&super->shape);
     if (options->user)
         memcpy(super->user, options->user, SB_PARITY_USER);
-    lay_out(super);
+    sb_parity_identify(super);
     return SB_OK;
 }
 
-static enum sb_code write_all(struct sb_parity_output *output,
-                              const struct sb_parity_options *options, struct sb_error *err)
+static enum sb_code write_table(const struct output *output,
+                                const struct sb_parity_section *section, unsigned copy,
+                                unsigned char *bytes, struct sb_error *err)
 {
-    static const bool none[SB_PARITY_COPIES];
+    const struct sb_parity_shape *shape = &output->super.shape;
+    const uint32_t *sums = sb_parity_encoded_sums(output->encoder);
+    int64_t offset = sb_parity_offset(shape, section->number);
+    enum sb_code code = SB_OK;
+
+    for (uint32_t page = 0; !code && page < section->pages;) {
+        int64_t at = offset + sb_parity_page_offset(shape, section, copy, page);
+        size_t size = 0;
+
+        for (; page < section->pages && size < PAGES * SB_PARITY_BLOCK; page++) {
+            sb_parity_put_page(bytes + size, &output->super, section, page, sums);
+            size += SB_PARITY_BLOCK;
+        }
+        code = sb_pwrite_full(output->fd, bytes, size, at, output->name, err);
+    }
+    return code;
+}
+
+/* The section that was encoded last. */
+static enum sb_code write_section(struct output *output, const struct sb_parity_section *section,
+                                  struct sb_error *err)
+{
+    const struct sb_parity_shape *shape = &output->super.shape;
+    int64_t offset = sb_parity_offset(shape, section->number);
+    int64_t begin = offset + sb_parity_piece_offset(shape, section, 0);
+    int64_t after = offset + sb_parity_page_offset(shape, section, 1, 0);
+    size_t size = (size_t)section->checks * shape->piece;
+    unsigned char *bytes = calloc(PAGES, SB_PARITY_BLOCK);
+    enum sb_code code;
+
+    if (!bytes)
+        return sb_fail_memory(err);
+    code = sb_pwrite_full(output->fd, sb_parity_encoded(output->encoder), size, begin, output->name,
+                          err);
+    if (!code)
+        code = sb_pwrite_full(output->fd, bytes, (size_t)(after - begin) - size,
+                              begin + (int64_t)size, output->name, err);
+    for (unsigned copy = 0; !code && copy < 2; copy++)
+        code = write_table(output, section, copy, bytes, err);
+    output->super.sum ^= sb_parity_sum(section, sb_parity_encoded_sums(output->encoder));
+    free(bytes);
+    return code;
+}
+
+static enum sb_code write_supers(const struct output *output, struct sb_error *err)
+{
+    unsigned char block[SB_PARITY_BLOCK];
+    enum sb_code code = SB_OK;
+
+    for (unsigned copy = 0; !code && copy < SB_PARITY_COPIES; copy++) {
+        int64_t offset = sb_parity_super_offset(&output->super.shape, copy);
+
+        sb_parity_put_super(block, &output->super, offset);
+        code = sb_pwrite_full(output->fd, block, sizeof(block), offset, output->name, err);
+    }
+    return code ? code : sb_fsync(output->fd, output->name, err);
+}
+
+static enum sb_code write_all(struct output *output, const struct sb_parity_options *options,
+                              struct sb_error *err)
+{
     int64_t sections = sb_parity_sections(&output->super.shape);
-    enum sb_code code = sb_parity_output_begin(output, options, err);
+    enum sb_code code =
+        sb_parity_encoder_new(&output->encoder, output->file, &output->super.shape, options, err);
 
     for (int64_t i = 0; !code && i < sections; i++) {
         struct sb_parity_section section;
@@ -53,12 +107,35 @@ static enum sb_code write_all(struct sb_parity_output *output,
         sb_parity_section(&output->super.shape, i, &section);
         code = sb_parity_encode(output->encoder, &section, err);
         if (!code)
-            code = sb_parity_write_section(output, &section, err);
+            code = write_section(output, &section, err);
     }
-    sb_parity_output_release(output);
-    if (!code)
-        code = sb_parity_write_supers(output->fd, output->name, &output->super, none, err);
-    return code;
+    sb_parity_encoder_free(output->encoder);
+    return code ? code : write_supers(output, err);
+}
+
+static enum sb_code refuse_change(const struct sb_file *file, const struct stat *before,
+                                  struct sb_error *err)
+{
+    struct stat now;
+
+    if (fstat(file->fd, &now))
+        return sb_fail_errno(err, errno, "%s", file->name);
+    if (!sb_is_unchanged(&now, before))
+        return sb_fail(err, SB_CHANGED, "%s: changed while it was read", file->name);
+    return SB_OK;
+}
+
+void sb_parity_adopt(int fd, const struct stat *of)
+{
+    mode_t mode = (of->st_mode & 0666) | 0600;
+    struct stat st;
+
+    if (fstat(fd, &st))
+        return;
+    if (geteuid() == 0 && (st.st_uid != of->st_uid || st.st_gid != of->st_gid))
+        (void)!fchown(fd, of->st_uid, of->st_gid);
+    if ((st.st_mode & 0777) != mode)
+        (void)!fchmod(fd, mode);
 }
 
 /* A network file system reports a failing write as late as at the closing. */
@@ -70,15 +147,13 @@ static enum sb_code close_and_rename(int *fd, const struct sb_parity_options *op
     *fd = -1;
     if (closed)
         return sb_fail_errno(err, errno, "%s: cannot close", options->path);
-    if (sb_rename(options->temporary, options->path, err))
-        return err->code;
-    return SB_OK;
+    return sb_rename(options->temporary, options->path, err);
 }
 
 enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_options *options,
                             struct sb_error *err)
 {
-    struct sb_parity_output output = {.file = file, .name = options->path};
+    struct output output = {.file = file, .name = options->path};
     struct stat before;
     enum sb_code code;
 
@@ -87,15 +162,18 @@ enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_o
     code = begin_super(&output.super, before.st_size, options, err);
     if (code)
         return code;
-    output.fd = open(options->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                     (before.st_mode & 0666) | 0600);
+    output.fd = open(options->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (output.fd < 0 && errno == EEXIST)
         return sb_fail(err, SB_EXISTS, "%s: exists already", options->temporary);
     if (output.fd < 0)
         return sb_fail_errno(err, errno, "%s", options->temporary);
     code = write_all(&output, options, err);
     if (!code)
-        code = sb_parity_refuse_change(file, &before, err);
+        code = refuse_change(file, &before, err);
+    if (!code && options->proved)
+        code = options->proved(options->reader, err);
+    if (!code)
+        sb_parity_adopt(output.fd, &before);
     if (!code)
         code = close_and_rename(&output.fd, options, err);
     if (output.fd >= 0)

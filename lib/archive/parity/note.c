@@ -14,62 +14,85 @@
 #include <unistd.h>
 
 /*
- * The note: 8 bytes of its kind; size, seconds and nanoseconds of the time; while a repair writes
- * 1, or 2 if the file had changed before it; 1 if the file was lost and made again from here; of
- * its first 100 bytes the big-endian number at 24, which in an index counts commits, and the
- * CRC32C; 8 bytes each. At 64 what a repair begins with, 4 numbers of 8 bytes. At 128 of a path the
- * length and the CRC32C, 4 bytes each, and its last 120 bytes. Else zeros.
+ * The note: 8 bytes of its kind; seconds and nanoseconds of the time; 2^32 plus the commits of an
+ * SQLite file that counts them, else 0; 8 bytes each. At 128 of a path the length and the CRC32C, 4
+ * bytes each, and its last 120 bytes. Else zeros.
  */
 static const unsigned char note_kind[8] = "SBPROT01";
 
-#define REPAIR_AT   32
-#define OLD_AT      40
-#define COMMITS_AT  48
-#define HEAD_AT     56
-#define EVIDENCE_AT 64
-#define ORIGIN_AT   128
-#define PATH_AT     (ORIGIN_AT + 8)
+#define TIME_AT    8
+#define COMMITS_AT 24
+#define ORIGIN_AT  128
+#define PATH_AT    (ORIGIN_AT + 8)
 
-/* SQLite's counter of commits, https://www.sqlite.org/fileformat2.html#the_database_header. */
-uint32_t sb_protect_commits(const unsigned char *head)
+/* https://www.sqlite.org/fileformat2.html#the_database_header: a commit writes its number twice,
+ * but not in WAL mode. */
+static const char sqlite_magic[16] = "SQLite format 3";
+
+#define SQLITE_JOURNAL  1
+#define SQLITE_VERSION  18 /* of the format, to be written by */
+#define SQLITE_COUNTER  24
+#define SQLITE_VALID_AT 92 /* the same number, with the version of the library */
+
+static uint32_t get_number(const unsigned char *at)
 {
-    return (uint32_t)head[24] << 24 | (uint32_t)head[25] << 16 | (uint32_t)head[26] << 8 | head[27];
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static bool is_counted(const unsigned char *head)
+{
+    return memcmp(head, sqlite_magic, sizeof(sqlite_magic)) == 0 &&
+           head[SQLITE_VERSION] == SQLITE_JOURNAL &&
+           memcmp(head + SQLITE_COUNTER, head + SQLITE_VALID_AT, 4) == 0;
 }
 
 void sb_protect_note(unsigned char *user, const struct stat *st, const unsigned char *head)
 {
-    unsigned char *at = user + sizeof(note_kind);
-
     memset(user, 0, SB_PARITY_USER);
     memcpy(user, note_kind, sizeof(note_kind));
-    at = sb_put_u64(at, (uint64_t)st->st_size);
-    at = sb_put_u64(at, (uint64_t)st->st_mtim.tv_sec);
-    sb_put_u64(at, (uint64_t)st->st_mtim.tv_nsec);
-    sb_put_u64(user + COMMITS_AT, sb_protect_commits(head));
-    sb_put_u64(user + HEAD_AT, sb_crc32c(0, head, SB_PROTECT_HEAD));
-}
-
-bool sb_protect_has_head(const struct sb_parity_super *super, const unsigned char *head)
-{
-    return sb_get_u64(super->user + HEAD_AT) == sb_crc32c(0, head, SB_PROTECT_HEAD);
-}
-
-uint32_t sb_protect_noted_commits(const struct sb_parity_super *super)
-{
-    return (uint32_t)sb_get_u64(super->user + COMMITS_AT);
+    sb_put_u64(sb_put_u64(user + TIME_AT, (uint64_t)st->st_mtim.tv_sec),
+               (uint64_t)st->st_mtim.tv_nsec);
+    if (is_counted(head))
+        sb_put_u64(user + COMMITS_AT, UINT64_C(1) << 32 | get_number(head + SQLITE_COUNTER));
 }
 
 bool sb_protect_has_note(const struct sb_parity_super *super)
 {
     return memcmp(super->user, note_kind, sizeof(note_kind)) == 0 &&
-           sb_get_u64(super->user + 24) < SB_SECOND;
+           sb_get_u64(super->user + TIME_AT + 8) < SB_SECOND;
 }
 
-/* A copy may have lost the nanoseconds of its time. */
-static bool same_time(const unsigned char *user, const struct stat *st)
+struct timespec sb_protect_noted_time(const struct sb_parity_super *super)
 {
-    return sb_get_u64(user + 16) == (uint64_t)st->st_mtim.tv_sec &&
-           (st->st_mtim.tv_nsec == 0 || sb_get_u64(user + 24) == (uint64_t)st->st_mtim.tv_nsec);
+    return (struct timespec){.tv_sec = (time_t)sb_get_u64(super->user + TIME_AT),
+                             .tv_nsec = (long)sb_get_u64(super->user + TIME_AT + 8)};
+}
+
+bool sb_protect_has_time(const struct sb_parity_super *super, const struct stat *st)
+{
+    struct timespec noted = sb_protect_noted_time(super);
+
+    return noted.tv_sec == st->st_mtim.tv_sec &&
+           (st->st_mtim.tv_nsec == 0 || noted.tv_nsec == st->st_mtim.tv_nsec);
+}
+
+bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st)
+{
+    return st->st_size <= super->shape.size && sb_protect_has_time(super, st);
+}
+
+/* Damage hardly spoils both numbers in the same way. */
+enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
+                                         const unsigned char *head)
+{
+    uint64_t noted = sb_get_u64(super->user + COMMITS_AT);
+
+    if (noted >> 32 == 0)
+        return SB_COMMIT_NONE;
+    if (get_number(head + SQLITE_COUNTER) == (uint32_t)noted ||
+        get_number(head + SQLITE_VALID_AT) == (uint32_t)noted)
+        return SB_COMMIT_SAME;
+    return is_counted(head) ? SB_COMMIT_OTHER : SB_COMMIT_LOST;
 }
 
 void sb_protect_note_origin(unsigned char *user, const char *path)
@@ -88,50 +111,6 @@ bool sb_protect_has_origin(const struct sb_parity_super *super, const char *path
 
     sb_protect_note_origin(wanted, path);
     return memcmp(wanted + ORIGIN_AT, super->user + ORIGIN_AT, SB_PARITY_USER - ORIGIN_AT) == 0;
-}
-
-void sb_protect_note_old(unsigned char *user)
-{
-    sb_put_u64(user + OLD_AT, 1);
-}
-
-bool sb_protect_noted_old(const struct sb_parity_super *super)
-{
-    return sb_get_u64(super->user + OLD_AT) != 0;
-}
-
-void sb_protect_note_repair(unsigned char *user, enum sb_protect_repairing repairing,
-                            const struct sb_protect_evidence *evidence)
-{
-    sb_put_u64(user + REPAIR_AT, repairing);
-    for (size_t i = 0; i < 4; i++)
-        sb_put_u64(user + EVIDENCE_AT + 8 * i, evidence->numbers[i]);
-}
-
-void sb_protect_noted_evidence(const struct sb_parity_super *super, struct sb_protect_evidence *out)
-{
-    for (size_t i = 0; i < 4; i++)
-        out->numbers[i] = sb_get_u64(super->user + EVIDENCE_AT + 8 * i);
-}
-
-enum sb_protect_repairing sb_protect_noted_repair(const struct sb_parity_super *super)
-{
-    uint64_t noted = sb_get_u64(super->user + REPAIR_AT);
-
-    return noted <= SB_REPAIRING_CHANGED ? (enum sb_protect_repairing)noted : SB_REPAIRING_NOTHING;
-}
-
-struct timespec sb_protect_noted_time(const struct sb_parity_super *super)
-{
-    return (struct timespec){.tv_sec = (time_t)sb_get_u64(super->user + 16),
-                             .tv_nsec = (long)sb_get_u64(super->user + 24)};
-}
-
-bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st)
-{
-    return super->valid == sb_parity_pieces(&super->shape) &&
-           sb_get_u64(super->user + 8) == (uint64_t)super->shape.size &&
-           st->st_size <= super->shape.size && same_time(super->user, st);
 }
 
 /* Of a block with such a note. */
@@ -161,13 +140,6 @@ bool sb_protect_find_super(const char *parity, struct sb_parity_super *super)
              get_super(fd, st.st_size - st.st_size % SB_PARITY_BLOCK - SB_PARITY_BLOCK, super));
     sb_close_kept(fd, NULL);
     return found;
-}
-
-bool sb_protect_made(const char *parity)
-{
-    struct sb_parity_super super;
-
-    return sb_protect_find_super(parity, &super);
 }
 
 /* now: the file, whose own parity file is kept; NULL: it goes. */

@@ -106,7 +106,7 @@ enum sb_code sb_parity_reader_go(struct sb_parity_reader *reader, int64_t sectio
     uint32_t most = SB_PARITY_READ_BYTES / SB_PARITY_BLOCK;
 
     sb_parity_section(&super->shape, section, &reader->section);
-    reader->offset = sb_parity_offset(super, section);
+    reader->offset = sb_parity_offset(&super->shape, section);
     memset(reader->pages, 0, reader->section.pages);
     for (unsigned copy = 0; copy < 2 && (copy == 0 || both || !all_first(reader)); copy++) {
         for (uint32_t first = 0; first < reader->section.pages; first += most) {
@@ -119,27 +119,8 @@ enum sb_code sb_parity_reader_go(struct sb_parity_reader *reader, int64_t sectio
     return sb_heed_interrupt(err);
 }
 
-enum sb_code sb_parity_reader_page(const struct sb_parity_reader *reader, uint32_t page,
-                                   unsigned char *block, struct sb_error *err)
-{
-    const struct sb_parity_super *super = &reader->parity->super;
-    const struct sb_file *file = reader->parity->file;
-    unsigned copy = reader->pages[page] & SB_PARITY_FIRST_COPY ? 0 : 1;
-    int64_t offset =
-        reader->offset + sb_parity_page_offset(&super->shape, &reader->section, copy, page);
-
-    if (sb_file_read_exactly(file, block, SB_PARITY_BLOCK, offset, err))
-        return err->code;
-    if (!sb_parity_get_page(reader->sums, block, super, &reader->section, page))
-        return sb_fail(err, SB_CHANGED, "%s: changed while it was read", file->name);
-    return SB_OK;
-}
-
 bool sb_parity_reader_knows(const struct sb_parity_reader *reader, uint32_t number)
 {
-    if (number < reader->section.pieces &&
-        reader->section.first + number >= reader->parity->super.valid)
-        return false;
     return reader->pages[number / SB_PARITY_PAGE_SUMS] != 0;
 }
 

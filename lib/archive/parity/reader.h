@@ -32,12 +32,7 @@ void sb_parity_reader_release(struct sb_parity_reader *reader);
 enum sb_code sb_parity_reader_go(struct sb_parity_reader *reader, int64_t section, bool both,
                                  struct sb_error *err) SB_CHECKED;
 
-/* A page as a copy of it is that was whole; SB_CHANGED: it is not whole any more. */
-enum sb_code sb_parity_reader_page(const struct sb_parity_reader *reader, uint32_t page,
-                                   unsigned char *block, struct sb_error *err) SB_CHECKED;
-
-/* May the CRC32C of this piece be used? Not if its page is lost, or the piece is not valid any
- * more (parity.h). */
+/* Is the CRC32C of this piece known? Not if both copies of its page are lost. */
 bool sb_parity_reader_knows(const struct sb_parity_reader *reader, uint32_t number);
 
 /*

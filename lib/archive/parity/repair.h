@@ -5,7 +5,7 @@
 #ifndef SB_ARCHIVE_PARITY_REPAIR_H
 #define SB_ARCHIVE_PARITY_REPAIR_H
 
-#include "archive/parity/bad.h"
+#include "archive/parity/check.h"
 #include "archive/parity/reader.h"
 #include "core/rs/rs.h"
 

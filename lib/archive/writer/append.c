@@ -6,6 +6,7 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
+#include "archive/own/remade.h"
 #include "archive/own/settle.h"
 #include "archive/own/shardcount.h"
 #include "archive/parent.h"
@@ -57,9 +58,10 @@ static enum sb_code furthest_end(struct sb_writer *writer, uint32_t shard, bool 
 }
 
 /*
- * The end of the used part of a shard. Normally the end of its last extent, found at once in the
- * index by address. If the file is longer (a killed run, or deleted files), every extent is
- * checked, because all after the result is cut off.
+ * Where bytes are added to a shard: at its end, or where those begin that a killed run has added to
+ * it. What else is after the last extent may be files that this index, being an older one, does not
+ * know. Normally there is nothing; else every extent is checked, because all after the result is
+ * cut off.
  */
 static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t file_size,
                              int64_t *end, struct sb_error *err)
@@ -69,6 +71,15 @@ static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t f
     code = furthest_end(writer, shard, true, end, err);
     if (code == SB_OK && *end < file_size)
         code = furthest_end(writer, shard, false, end, err);
+    if (code == SB_OK && *end < file_size) {
+        const struct sb_growth *left = &writer->hold.left;
+        bool own = left->there && left->shard == shard && left->from < file_size;
+
+        if (!own)
+            *end = file_size;
+        else if (left->from > *end)
+            *end = left->from;
+    }
     if (code == SB_OK && (*end < 0 || *end > file_size))
         code = sb_fail(err, SB_DAMAGED,
                        "%s: shard %05u is shorter than the index says; run 'shardbox verify'",
@@ -123,6 +134,8 @@ static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
     if (code == SB_OK && end < last_look.size)
         code = sb_sync_directory_of(writer->hold.file, err);
     if (code == SB_OK)
+        code = sb_note_grows(&writer->hold.note, count - 1, end, err);
+    if (code == SB_OK)
         code = sb_shard_out_continue(writer->shards, last, &last_look.identity, end, err);
     writer->continues = code == SB_OK;
 out:
@@ -146,7 +159,10 @@ static enum sb_code look_at_archive(struct sb_writer *writer, struct sb_error *e
         return code;
     if (writer->limit <= 0)
         writer->limit = limit > 0 ? limit : INT64_MAX;
-    code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index, err);
+    if (writer->removes)
+        code = sb_remade_refuse(writer->db, hold->path, err);
+    if (code == SB_OK)
+        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index, err);
     writer->settled = true;
     return code;
 }

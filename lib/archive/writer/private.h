@@ -18,6 +18,7 @@ struct sb_writer {
     bool seal;
     bool in_place;
     bool index_only;
+    bool removes;
     bool names_repeat;
     bool strict;
     bool continues; /* SB_APPEND: bytes are added to the last existing shard */

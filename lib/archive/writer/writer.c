@@ -27,6 +27,7 @@ enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
     writer->seal = options->seal;
     writer->in_place = options->in_place;
     writer->index_only = options->index_only;
+    writer->removes = options->removes;
     writer->names_repeat = options->names_repeat;
     writer->strict = options->strict;
     writer->notify = options->notify;

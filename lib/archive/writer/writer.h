@@ -57,7 +57,8 @@ struct sb_writer_options {
      */
     struct sb_hold *kept;
 
-    bool strict; /* a commit that would leave out a file is SB_INVALID, and undone */
+    bool removes; /* SB_APPEND: SB_INVALID if its index may not know all files (own/remade.h) */
+    bool strict;  /* a commit that would leave out a file is SB_INVALID, and undone */
     const struct sb_notify *notify; /* for the commit's messages about single files; may be NULL */
 };
 

@@ -6,11 +6,14 @@
 #include "archive/archive.h"
 #include "archive/content.h"
 #include "archive/owner_names.h"
+#include "archive/parity/note.h"
+#include "archive/parity/pieces.h"
 #include "archive/select.h"
 #include "archive/shards.h"
 #include "core/crc32c.h"
 #include "core/name.h"
 #include "core/number.h"
+#include "core/spool.h"
 #include "core/time.h"
 #include "store/facts.h"
 #include "store/samples/samples.h"
@@ -19,6 +22,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Read ahead where extents follow each other. Larger saves nothing, and leaves a core's cache. */
 #define WINDOW_BYTES ((size_t)128 << 10)
@@ -500,6 +504,50 @@ static bool has_hole(struct archive_loader *loader, const struct sb_entry *row)
     return row->offset + row->size > loader->dense;
 }
 
+static bool has_parity(const struct archive_source *source, const struct sb_entry *row)
+{
+    struct sb_buf shard = {0};
+    bool has = (row->has & SB_HAS_CRC) && !sb_shards_path(source->shards, row->shard, &shard) &&
+               !sb_buf_add_text(&shard, SB_PROTECT_SUFFIX) && access(shard.data, R_OK) == 0;
+
+    sb_buf_release(&shard);
+    return has;
+}
+
+/* The right bytes of a damaged file, by the parity file of its shard; SB_END: it does not make
+ * them.
+ */
+static enum sb_code mend(const struct archive_source *source, const struct sb_entry *row,
+                         struct sb_spool *made, struct sb_events *events, struct sb_error *err)
+{
+    struct sb_buf shard = {0};
+    bool right = false;
+    enum sb_code code =
+        row->has & SB_HAS_CRC ? sb_shards_path(source->shards, row->shard, &shard) : SB_END;
+
+    if (code == SB_NOMEM)
+        return sb_fail_memory(err);
+    if (!code)
+        code = sb_pieces_make(shard.data, row->offset, row->size, row->crc32c, made, &right, err);
+    sb_buf_release(&shard);
+    if (code || !right)
+        return code ? code : SB_END;
+    return sb_events_add(events, SB_WARNING, "mended", row->path,
+                         "is damaged; its bytes are made by the parity file of its shard", err);
+}
+
+static enum sb_code mend_to(const struct archive_source *source, const struct sb_entry *row,
+                            void *data, struct sb_events *events, struct sb_error *err)
+{
+    struct sb_spool made = {.fd = -1, .beside = sb_archive_path(source->archive)};
+    enum sb_code code = mend(source, row, &made, events, err);
+
+    if (!code)
+        code = sb_spool_get(&made, 0, data, (size_t)row->size, err);
+    sb_spool_release(&made);
+    return code;
+}
+
 static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data,
                          size_t capacity, struct sb_events *events, struct sb_error *err)
 {
@@ -525,6 +573,9 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
     }
     if (first || code != SB_DAMAGED)
         return leave_out(source, member, kind_of_failure(err), events, err);
+    code = mend_to(source, &row, data, events, err);
+    if (code != SB_END)
+        return code;
     sb_fail(err, SB_DAMAGED, "its bytes do not match their checksum; left out");
     return leave_out(source, member, "checksum", events, err);
 }
@@ -544,14 +595,45 @@ static enum sb_code pass_on(void *context, const void *data, size_t size, struct
     return code;
 }
 
+static enum sb_code pass_over(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    (void)context, (void)data, (void)size, (void)err;
+    return SB_OK;
+}
+
+/* What was passed on cannot be taken back: where there is parity the bytes are looked at before.
+ * SB_END: they are right, or are not made. */
+static enum sb_code stream_mended(const struct archive_source *source, const struct sb_entry *row,
+                                  struct feed *feed, struct sb_events *events, struct sb_error *err)
+{
+    struct sb_spool made = {.fd = -1, .beside = sb_archive_path(source->archive)};
+    struct sb_entry looked_at = *row;
+    struct sb_error found;
+    enum sb_code code;
+
+    if (source->options.no_check || !has_parity(source, row) ||
+        sb_content_stream_sparse(source->content, &looked_at, true, pass_over, NULL, &found) !=
+            SB_DAMAGED)
+        return SB_END;
+    code = mend(source, row, &made, events, err);
+    if (!code)
+        code = sb_spool_feed_sparse(&made, pass_on, feed, err);
+    sb_spool_release(&made);
+    return code;
+}
+
 static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_each_block *each,
                            void *context, struct sb_events *events, struct sb_error *err)
 {
     const struct archive_source *source = source_of_loader(base);
     struct feed feed = {.each = each, .context = context};
     struct sb_entry row = row_of(member);
-    enum sb_code code = sb_content_stream_sparse(source->content, &row, !source->options.no_check,
-                                                 pass_on, &feed, err);
+    enum sb_code code = stream_mended(source, &row, &feed, events, err);
+
+    if (code != SB_END)
+        return code;
+    code = sb_content_stream_sparse(source->content, &row, !source->options.no_check, pass_on,
+                                    &feed, err);
 
     if (!code || feed.failed)
         return code;

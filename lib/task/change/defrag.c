@@ -3,6 +3,7 @@
 #include "core/number.h"
 #include "task/change/defrag_full.h"
 #include "task/change/defrag_quick.h"
+#include "task/restore/restore.h"
 
 #include <inttypes.h>
 
@@ -27,6 +28,9 @@ enum sb_code sb_defrag(const char *archive, const struct sb_defrag_options *opti
 
     *counts = (struct sb_defrag_counts){0};
     opening.dry_run = options->dry_run;
+    if (!options->dry_run && !options->quick &&
+        sb_restore_first(archive, options->mover.notify, err))
+        return err->code;
     code = sb_mover_open(&mover, archive, &opening, err);
     if (code)
         return code;

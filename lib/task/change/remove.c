@@ -288,7 +288,7 @@ static enum sb_code refuse_roots(const struct sb_remove_options *options, struct
 static enum sb_code open_both(struct removal *removal, const char *path, struct sb_error *err)
 {
     struct sb_writer_options writing = {
-        .mode = SB_APPEND, .index_only = true, .notify = removal->options->notify};
+        .mode = SB_APPEND, .index_only = true, .removes = true, .notify = removal->options->notify};
     enum sb_code code = SB_OK;
 
     if (!removal->options->dry_run)

@@ -20,6 +20,7 @@
 
 struct sb_upgrade_options {
     bool dry_run;   /* only counts what would be done */
+    bool accept;    /* an index that was made again as it was before is taken for the right one */
     bool checksums; /* compute missing ones, also if the schema is 0.3 already */
     bool keep_old;  /* an index of an older schema keeps a name: its own, followed by ".old" */
     unsigned threads;
@@ -36,6 +37,7 @@ struct sb_upgrade_result {
     bool kept;          /* the previous one has its name with ".old" */
     bool renamed;       /* ARCHIVE-sqlite-index became ARCHIVE */
     bool triggers;      /* config.use_triggers was set to 1 */
+    bool accepted;      /* such an index was */
     bool limit;         /* config.shard_size_limit was set to none */
     bool shard_count;   /* a config.shardbox_shard_count that makes no sense was dropped */
     int64_t objects;    /* standard indexes and triggers made */

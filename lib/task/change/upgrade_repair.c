@@ -1,6 +1,7 @@
 #include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "archive/own/remade.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
 #include "task/change/upgrade_impl.h"
@@ -242,6 +243,18 @@ static enum sb_code repair_number(struct upgrade *upgrade, const char *key, int6
                  : sb_config_drop(upgrade->db, key, err);
 }
 
+/* Its row is all that says of an index that it is an older one. */
+static enum sb_code accept_index(struct upgrade *upgrade, struct sb_error *err)
+{
+    int64_t time;
+    enum sb_code code = sb_remade_read(upgrade->db, &time, err);
+
+    upgrade->result->accepted = !code && time != 0;
+    if (code || time == 0 || upgrade->options->dry_run)
+        return code;
+    return sb_config_drop(upgrade->db, SB_CONFIG_REMADE, err);
+}
+
 enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err)
 {
     static const int64_t enabled = 1, no_limit = INT64_MAX;
@@ -252,6 +265,8 @@ enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err)
     if (code == SB_OK)
         code = repair_number(upgrade, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &no_limit, &result->limit,
                              err);
+    if (code == SB_OK && upgrade->options->accept)
+        code = accept_index(upgrade, err);
     if (code == SB_OK)
         code = repair_number(upgrade, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, NULL,
                              &result->shard_count, err);

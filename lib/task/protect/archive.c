@@ -2,12 +2,11 @@
 #include "archive/database.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
+#include "archive/own/shardcount.h"
 #include "core/file_lock.h"
 #include "core/io.h"
-#include "core/name.h"
 #include "task/protect/impl.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -52,74 +51,6 @@ bool sb_protect_is_index(const char *path)
     return has_shards(path) || (is_file(path) && sb_begins_like_index(path));
 }
 
-struct shards {
-    uint32_t *numbers; /* sorted; one may come twice */
-    size_t count, capacity;
-};
-
-static int compare_numbers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* A shard of the archive `base`, or the parity file of one? */
-static bool is_of_shard(char *name, const char *base, uint32_t *number)
-{
-    size_t size = sb_protect_base_size(name);
-    struct sb_own own;
-
-    if (size)
-        name[size] = '\0';
-    own = sb_own_of(name, base);
-    *number = own.shard;
-    return own.kind == SB_OWN_SHARD;
-}
-
-/* Those that have a file or a parity file in the directory. */
-static enum sb_code find_numbers(const char *directory, const char *base, struct shards *out,
-                                 struct sb_error *err)
-{
-    DIR *dir = opendir(directory);
-    enum sb_code code = dir ? SB_OK : sb_fail_errno(err, errno, "%s", directory);
-    struct dirent *entry;
-    uint32_t number;
-
-    while (!code) {
-        errno = 0;
-        entry = readdir(dir);
-        if (!entry)
-            break;
-        if (!is_of_shard(entry->d_name, base, &number))
-            continue;
-        code = sb_grow(&out->numbers, &out->capacity, out->count + 1, sizeof(*out->numbers), err);
-        if (!code)
-            out->numbers[out->count++] = number;
-    }
-    if (!code && errno)
-        code = sb_fail_errno(err, errno, "%s", directory);
-    if (dir)
-        closedir(dir);
-    if (!code && out->count > 1)
-        qsort(out->numbers, out->count, sizeof(*out->numbers), compare_numbers);
-    return code;
-}
-
-/* Of the archive whose index this is; parity_dir: NULL, or where parity files are. */
-static enum sb_code find_shards(const char *base, const char *parity_dir, struct shards *out,
-                                struct sb_error *err)
-{
-    const char *name = sb_base_name(base);
-    char *directory = name > base ? strndup(base, (size_t)(name - base)) : strdup(".");
-    enum sb_code code = directory ? find_numbers(directory, name, out, err) : sb_fail_memory(err);
-
-    if (!code && parity_dir)
-        code = find_numbers(parity_dir, name, out, err);
-    free(directory);
-    return code;
-}
-
 /* Can this be what protects a shard that is missing? A foreign file of the name is not. */
 static bool has_parity(const char *shard, const char *parity_dir)
 {
@@ -127,7 +58,7 @@ static bool has_parity(const char *shard, const char *parity_dir)
     struct sb_buf name = {0};
     struct sb_error ignored;
     bool has = sb_protect_find(shard, parity_dir, &name, &ignored) == SB_OK && name.size > 0 &&
-               sb_parity_open(&parity, name.data, SB_PARITY_READ, &ignored) == SB_OK &&
+               sb_parity_open(&parity, name.data, &ignored) == SB_OK &&
                sb_protect_has_note(&parity->super);
 
     sb_parity_free(parity);
@@ -135,51 +66,82 @@ static bool has_parity(const char *shard, const char *parity_dir)
     return has;
 }
 
-/* A link leads to another archive's shard, which is protected there. */
-static bool is_to_be_protected(const char *shard, const char *parity_dir)
+enum sb_code sb_protect_count_shards(const char *index, const char *name, uint32_t *count,
+                                     struct sb_error *err)
+{
+    struct sqlite3 *db = NULL;
+    enum sb_code code = sb_database_open(&db, index, SB_DB_READ, err);
+
+    if (!code)
+        code = sb_shard_count_in_use(db, name, count, err);
+    sb_database_close(db);
+    return code;
+}
+
+/* All that there may be, where the index does not say; an archive without files has one, too. To
+ * open it would finish or undo a change that was interrupted. */
+static uint32_t count_shards(const char *index)
+{
+    struct sb_error ignored;
+    uint32_t count;
+
+    if (sb_journal_is_pending(index) || sb_protect_count_shards(index, index, &count, &ignored))
+        return SB_SHARD_MAX + 1;
+    return count > 0 ? count : 1;
+}
+
+/* A link leads to another archive's shard, which is protected there. What the index does not count
+ * is a foreign file, unless it was protected: then a later state of the index counted it. */
+static bool is_to_be_protected(const char *shard, bool counted, const char *parity_dir)
 {
     struct stat st;
 
-    return lstat(shard, &st) == 0 ? !S_ISLNK(st.st_mode) : has_parity(shard, parity_dir);
+    if (lstat(shard, &st) == 0 && (counted || S_ISLNK(st.st_mode)))
+        return !S_ISLNK(st.st_mode);
+    return has_parity(shard, parity_dir);
 }
+
+/* Shards are numbered in a row, but some of the row may be lost. */
+#define LOST_MOST 1000
 
 enum sb_code sb_protect_walk(const char *path, const char *parity_dir,
                              void (*each)(void *context, const char *path), void *context,
                              struct sb_error *err)
 {
-    struct shards shards = {0};
-    char *base = NULL, *shard;
-    enum sb_code code = SB_OK;
+    bool index = sb_protect_is_index(path);
+    char *base = strndup(path, sb_index_base_size(path)), *shard = NULL;
+    enum sb_code code = base ? SB_OK : sb_fail_memory(err);
+    uint32_t count = index ? count_shards(path) : 0;
+    struct stat st;
 
-    each(context, path);
-    if (!sb_protect_is_index(path))
-        return SB_OK;
-    base = strndup(path, sb_index_base_size(path));
-    code = base ? find_shards(base, parity_dir, &shards, err) : sb_fail_memory(err);
-    for (size_t i = 0; !code && i < shards.count; i++) {
-        if (i > 0 && shards.numbers[i] == shards.numbers[i - 1])
-            continue;
-        shard = sb_shard_name(base, shards.numbers[i], err);
+    if (!code)
+        each(context, path);
+    for (uint32_t i = 0, none = 0; !code && index && none < LOST_MOST && i <= SB_SHARD_MAX; i++) {
+        bool is;
+
+        shard = sb_shard_name(base, i, err);
         code = shard ? SB_OK : err->code;
-        if (shard && is_to_be_protected(shard, parity_dir))
+        is = shard && is_to_be_protected(shard, i < count, parity_dir);
+        if (is)
             each(context, shard);
+        none = shard && lstat(shard, &st) && !is ? none + 1 : 0;
         free(shard);
     }
-    free(shards.numbers);
     free(base);
     return code;
 }
 
-bool sb_protect_has_shard(const char *index, const char *path)
+bool sb_protect_has_shard(const char *index, const char *path, const char *parity_dir)
 {
     size_t size = sb_protect_base_of_shard(path);
     struct stat st;
 
-    if (size == 0 || size != sb_index_base_size(index) || strncmp(index, path, size) != 0)
+    if (size == 0 || size != sb_index_base_size(index) || strncmp(index, path, size) != 0 ||
+        !sb_protect_is_index(index))
         return false;
-    return sb_protect_is_index(index) &&
-           (lstat(path, &st) == 0 ? S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)
-                                  : has_parity(path, NULL));
+    return (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) ||
+           is_to_be_protected(path, sb_own_of_rest(path + size).shard < count_shards(index),
+                              parity_dir);
 }
 
 /* Of an index itself also readers: those of a WAL, and their writers, have no other lock. */

@@ -1,11 +1,10 @@
 #include "task/protect/lost.h"
 
-#include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/journal.h"
-#include "archive/own/hold.h"
 #include "archive/own/own_names.h"
-#include "archive/parity/check.h"
+#include "archive/own/remade.h"
+#include "archive/own/settle.h"
 #include "archive/parity/mend.h"
 #include "core/io.h"
 #include "store/out/temporary.h"
@@ -20,12 +19,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SHARD_DIGITS 5
-
 /* A file that is made again. */
 struct remake {
     struct sb_protected work; /* its file is empty, under the temporary name */
     struct sb_out_lock made;
+    struct sb_hold hold; /* of an index */
+    bool index;
+    bool found;    /* a killed run had made it, and only not given it its name */
+    bool older;    /* it may be than its shards */
     int64_t bytes; /* that were made */
 };
 
@@ -37,27 +38,21 @@ static bool is_missing(const char *path)
 }
 
 /* What is not made is missed. */
-static enum sb_code take_lost(void *context, const struct sb_parity_part *part,
-                              struct sb_error *err)
+static enum sb_code take_lost(void *context, int64_t offset, size_t size, struct sb_error *err)
 {
-    (void)context;
-    (void)part;
-    (void)err;
+    (void)context, (void)offset, (void)size, (void)err;
     return SB_OK;
 }
 
-static enum sb_code take_mended(void *context, const struct sb_parity_part *part, const void *bytes,
+static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size,
                                 struct sb_error *err)
 {
     struct remake *remake = context;
 
-    if (part->kind != SB_PARITY_DATA)
-        return SB_OK;
-    remake->bytes += part->size;
+    remake->bytes += (int64_t)size;
     if (remake->made.fd < 0)
         return SB_OK;
-    return sb_pwrite_full(remake->made.fd, bytes, (size_t)part->size, part->offset,
-                          remake->work.path, err);
+    return sb_pwrite_full(remake->made.fd, bytes, size, offset, remake->work.path, err);
 }
 
 static enum sb_code make_bytes(struct remake *remake, struct sb_error *err)
@@ -70,7 +65,7 @@ static enum sb_code make_bytes(struct remake *remake, struct sb_error *err)
     struct sb_parity_bad *bad;
     enum sb_code code = sb_parity_check(&bad, work->parity, work->file, &wanted, err);
 
-    if (!code)
+    if (!code && !bad->of_another)
         code = sb_parity_mend(work->parity, work->file, bad, &mender, err);
     sb_parity_bad_free(bad);
     if (!code && remake->bytes < work->parity->super.shape.size)
@@ -81,18 +76,90 @@ static enum sb_code make_bytes(struct remake *remake, struct sb_error *err)
     return code;
 }
 
-/* Those of the file; it belongs to, and may be read by, whom its parity file does. */
+/* Its bytes, where its time is not that which is noted. */
+static bool has_same_bytes(const char *path, const struct sb_protect_options *options)
+{
+    const struct sb_parity_check_options all = {0};
+    struct sb_parity_bad *bad = NULL;
+    struct sb_protected work;
+    struct sb_error ignored;
+    bool same = sb_protected_begin(&work, path, options, &ignored) == SB_OK &&
+                sb_protected_open(&work, false, &ignored) == SB_OK &&
+                sb_protected_open_parity(&work, &ignored) == SB_OK &&
+                work.file->st.st_size <= work.parity->super.shape.size &&
+                sb_parity_check(&bad, work.parity, work.file, &all, &ignored) == SB_OK &&
+                bad->data == 0 && bad->unknown == 0 && !bad->of_another;
+
+    sb_parity_bad_free(bad);
+    sb_protected_end(&work);
+    return same;
+}
+
+static enum sb_code is_as_protected(const char *shard, const struct sb_protect_options *options,
+                                    bool *is, struct sb_error *err)
+{
+    const struct sb_protect_options look = {.parity_dir = options->parity_dir};
+    struct sb_protect_status status;
+    struct stat st;
+
+    *is = lstat(shard, &st) == 0 && S_ISLNK(st.st_mode);
+    if (*is)
+        return SB_OK;
+    if (sb_protect_look(shard, options->parity_dir, &status, err))
+        return err->code;
+    *is = status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT ||
+          (status.state == SB_PROTECT_CHANGED && has_same_bytes(shard, &look));
+    return SB_OK;
+}
+
+/* May an index, in this file, be older than the shards of the archive? Not if these are as they
+ * were protected, and there are no more of them. */
+static enum sb_code find_age(const char *file, const char *index,
+                             const struct sb_protect_options *options, bool *older,
+                             struct sb_error *err)
+{
+    char *name = strndup(index, sb_index_base_size(index));
+    bool same = true;
+    uint32_t count = 0;
+    enum sb_code code = name ? SB_OK : sb_fail_memory(err);
+
+    if (!code)
+        code = sb_protect_count_shards(file, name, &count, err);
+    for (uint32_t i = 0; !code && same && i <= count && i <= SB_SHARD_MAX; i++) {
+        char *shard = sb_shard_name(name, i, err);
+
+        code = shard ? SB_OK : err->code;
+        if (!code && i < count)
+            code = is_as_protected(shard, options, &same, err);
+        else if (!code)
+            same = is_missing(shard);
+        free(shard);
+    }
+    free(name);
+    *older = !same;
+    return code;
+}
+
+/* The time of the parity file is recorded in an older index. */
+static enum sb_code record_age(const char *file, const struct sb_protected *work, bool *older,
+                               struct sb_error *err)
+{
+    enum sb_code code = find_age(file, work->path, work->options, older, err);
+
+    if (code || !*older)
+        return code;
+    return sb_remade_record(file, sb_protect_noted_time(&work->parity->super).tv_sec, err);
+}
+
+/* It belongs to, and may be read by, whom its parity file does. */
 static enum sb_code set_metadata(const struct remake *remake, struct sb_error *err)
 {
     const struct sb_protected *work = &remake->work;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                       sb_protect_noted_time(&work->parity->super)};
 
-    const struct stat *like = &work->parity->file->st;
-
-    if (geteuid() == 0 && fchown(remake->made.fd, like->st_uid, like->st_gid))
-        return sb_fail_errno(err, errno, "%s", work->path);
-    if (fchmod(remake->made.fd, like->st_mode & 0666) || futimens(remake->made.fd, times))
+    sb_parity_adopt(remake->made.fd, &work->parity->file->st);
+    if (!remake->older && futimens(remake->made.fd, times))
         return sb_fail_errno(err, errno, "%s", work->path);
     return sb_fsync(remake->made.fd, work->path, err);
 }
@@ -100,37 +167,27 @@ static enum sb_code set_metadata(const struct remake *remake, struct sb_error *e
 static void say_remade(const struct remake *remake)
 {
     const struct sb_protected *work = &remake->work;
+    const struct sb_notify *notify = work->options->notify;
     struct timespec noted = sb_protect_noted_time(&work->parity->super);
     char date[64] = "";
     struct tm parts;
 
     if (localtime_r(&noted.tv_sec, &parts))
         strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &parts);
-    sb_report(work->options->notify, work->options->dry_run ? SB_PROBLEM : SB_WARNING,
-              work->options->dry_run ? "would-remake" : "remade", work->path,
-              work->options->dry_run
-                  ? "is missing, and would be made again as it was when it was protected, at %s"
-                  : "was missing, and is made again as it was when it was protected, at %s",
-              date);
-}
-
-/* Before the name is there: whoever finds it, finds that it may be older than its shards. */
-static enum sb_code note_old(struct sb_protected *work, struct sb_error *err)
-{
-    struct sb_parity *parity = work->parity;
-    unsigned char user[SB_PARITY_USER];
-
-    memcpy(user, parity->super.user, sizeof(user));
-    sb_protect_note_old(user);
-    return sb_parity_mark(parity, parity->super.valid, user, err);
+    if (work->options->dry_run)
+        sb_report(notify, SB_PROBLEM, "would-remake", work->path,
+                  "is missing, and would be made again as it was when it was protected, at %s",
+                  date);
+    else
+        sb_report(notify, SB_WARNING, "remade", work->path,
+                  "was missing, and is made again as it was when it was protected, at %s", date);
 }
 
 static enum sb_code name_it(struct remake *remake, struct sb_error *err)
 {
     struct sb_protected *work = &remake->work;
 
-    if (set_metadata(remake, err) || note_old(work, err) ||
-        sb_rename_new(remake->made.path, work->path, err))
+    if (set_metadata(remake, err) || sb_rename_new(remake->made.path, work->path, err))
         return err->code;
     return sb_sync_directory_of(work->path, err);
 }
@@ -153,38 +210,66 @@ static enum sb_code open_empty(struct remake *remake, struct sb_error *err)
 static enum sb_code make_again(struct remake *remake, struct sb_error *err)
 {
     struct sb_protected *work = &remake->work;
+    bool dry_run = work->options->dry_run;
     enum sb_code code = open_empty(remake, err);
 
     if (!code)
         code = make_bytes(remake, err);
-    if (!code && !work->options->dry_run)
+    if (!code && !dry_run && remake->index)
+        code = record_age(remake->made.path, work, &remake->older, err);
+    if (!code && !dry_run)
         code = name_it(remake, err);
+    if (!code && !dry_run && remake->index)
+        code = sb_settle_remade(&remake->hold, err);
     sb_file_free(work->file);
     work->file = NULL;
     sb_out_lock_drop(&remake->made);
     return code;
 }
 
+/* Writers of an archive without index wait. */
+static enum sb_code hold_index(struct remake *remake, struct sb_error *err)
+{
+    const struct sb_protected *work = &remake->work;
+    char *archive = strndup(work->path, sb_index_base_size(work->path));
+    enum sb_code code =
+        archive ? sb_hold_find(&remake->hold, archive, false, err) : sb_fail_memory(err);
+
+    if (!code)
+        code = sb_hold_take(&remake->hold, err);
+    if (!code)
+        code = sb_journal_refuse(work->path, err);
+    if (!code)
+        code = sb_settle_forward(&remake->hold, &remake->found, err);
+    free(archive);
+    return code;
+}
+
 /* SB_OK, too, if that is not possible, which is reported; SB_NOENT: it has no parity file. */
-static enum sb_code remake(const char *path, const struct sb_protect_options *options,
+static enum sb_code remake(const char *path, bool index, const struct sb_protect_options *options,
                            struct sb_error *err)
 {
-    enum sb_parity_access access = options->dry_run ? SB_PARITY_READ : SB_PARITY_WRITE;
-    struct remake remake = {.work = {.path = path, .options = options, .lock = {.fd = -1}},
-                            .made = {.fd = -1}};
+    struct remake remake = {.made = {.fd = -1}, .hold = SB_HOLD_NONE, .index = index};
     struct sb_protected *work = &remake.work;
-    enum sb_code code = sb_protected_begin(work, err);
+    enum sb_code code = sb_protected_begin(work, path, options, err);
 
     if (!code && is_missing(work->name.data))
         code = SB_NOENT;
     if (!code && !options->dry_run)
         code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data, err);
     if (!code)
-        code = sb_protected_open_parity(work, access, err);
-    if (!code)
+        code = sb_protected_open_parity(work, err);
+    if (!code && index && !options->dry_run)
+        code = hold_index(&remake, err);
+    if (!code && !remake.found)
         code = make_again(&remake, err);
-    if (!code)
+    if (!code && !remake.found)
         say_remade(&remake);
+    if (!code && options->result) {
+        options->result->remade += index;
+        options->result->files += index;
+    }
+    sb_hold_drop(&remake.hold, code != SB_OK);
     sb_protected_end(work);
     return code;
 }
@@ -194,13 +279,15 @@ static enum sb_code remake(const char *path, const struct sb_protect_options *op
 static enum sb_code leave(const char *path, const struct sb_protect_options *options,
                           struct sb_error *err)
 {
-    if (sb_protect_ends_work(err) || err->code == SB_LOCKED)
+    if (sb_protect_ends_work(err) || err->code == SB_LOCKED || err->code == SB_EXISTS)
         return err->code;
-    if (err->code == SB_CHANGED)
+    if (err->code == SB_CHANGED && sb_protect_is_index(path))
         sb_report(options->notify, SB_WARNING, "changed", path,
                   "changed since its parity file was made; if it is right, 'shardbox protect "
                   "--update' makes that anew; if it cannot be opened, move it away, and --repair "
                   "makes it again as it was then");
+    else if (err->code == SB_CHANGED)
+        sb_report(options->notify, SB_PROBLEM, "changed", NULL, "%s", err->text);
     else if (err->code != SB_NOENT)
         sb_report(options->notify, err->code == SB_DAMAGED ? SB_WARNING : SB_PROBLEM, "parity",
                   NULL, "%s", err->text);
@@ -218,15 +305,40 @@ static bool has_parity(const char *path, const struct sb_protect_options *option
     return has;
 }
 
-/* What a repair would find, without a report. */
-static enum sb_code examine(const char *path, const char *parity_dir,
-                            const struct sb_protect_guard *guard, struct sb_protect_result *found,
-                            struct sb_error *err)
+/* A file whose first bytes are damaged does not say which state it had: it may have been a later
+ * one than that of its parity file. */
+static enum sb_code find_lost_state(const char *path, const struct sb_protect_options *options,
+                                    struct sb_protected *work, bool *lost, struct sb_error *err)
 {
-    const struct sb_protect_options options = {
-        .act = SB_PROTECT_CHECK, .parity_dir = parity_dir, .result = found};
+    enum sb_protect_commit commit = SB_COMMIT_NONE;
+    enum sb_code code = sb_protected_begin(work, path, options, err);
 
-    return sb_protect_guarded(path, &options, guard, err);
+    if (!code)
+        code = sb_protected_open(work, false, err);
+    if (!code)
+        code = sb_protected_open_parity(work, err);
+    if (!code)
+        code = sb_protected_commit(work, &commit, err);
+    *lost = !code && commit == SB_COMMIT_LOST &&
+            !sb_protect_is_current(&work->parity->super, &work->file->st);
+    sb_file_free(work->file);
+    work->file = NULL;
+    return code;
+}
+
+static enum sb_code repair_index(const char *path, const struct sb_protect_options *options,
+                                 struct sb_error *err)
+{
+    struct sb_protected work;
+    bool lost = false;
+    enum sb_code code = find_lost_state(path, options, &work, &lost, err);
+
+    if (!code)
+        code = sb_protect(path, options, err);
+    if (!code && lost && !options->dry_run)
+        code = sb_remade_record(path, sb_protect_noted_time(&work.parity->super).tv_sec, err);
+    sb_protected_end(&work);
+    return code;
 }
 
 /* Others are kept away only if there is something to do. */
@@ -234,10 +346,15 @@ static enum sb_code repair(const char *path, const struct sb_protect_options *op
                            struct sb_error *err)
 {
     struct sb_protect_result found = {0};
-    enum sb_code code = examine(path, options->parity_dir, NULL, &found, err);
+    const struct sb_protect_options look = {.act = SB_PROTECT_CHECK,
+                                            .parity_dir = options->parity_dir,
+                                            .trust = options->trust,
+                                            .threads = options->threads,
+                                            .result = &found};
+    enum sb_code code = sb_protect(path, &look, err);
 
-    if (!code && sb_protect_has_found(&found))
-        return sb_protect(path, options, err);
+    if (!code && (found.pieces > 0 || found.lost > 0))
+        return repair_index(path, options, err);
     if (options->result) {
         options->result->files += found.files;
         options->result->changed += code == SB_CHANGED;
@@ -269,156 +386,80 @@ static enum sb_code bring_back_file(const char *path, const struct sb_protect_op
         remove_leftover(path, options);
     if (!has_parity(path, options))
         return SB_OK;
-    if (!is_missing(path))
-        code = repair(path, options, err);
-    else if (!(code = sb_journal_refuse(path, err)) && !(code = remake(path, options, err)) &&
-             options->result)
-        options->result->remade++;
+    code = is_missing(path) ? remake(path, sb_protect_is_index(path), options, err)
+                            : repair(path, options, err);
     return code ? leave(path, options, err) : SB_OK;
 }
 
-/* Shards that are missing and have a parity file. */
-struct missing {
+/* The shards of an archive. */
+struct shards {
     const char *index;
     const struct sb_protect_options *options;
-    uint32_t count; /* of shards that the index has */
-    bool any;
+    uint32_t count; /* that the index has */
+    bool any;       /* is missing, and has a parity file */
     enum sb_code code;
     struct sb_error *err;
 };
 
-static enum sb_code walk(struct missing *missing, void (*each)(void *context, const char *path),
-                         struct sb_error *err)
+static bool is_missing_shard(const struct shards *shards, const char *path)
 {
-    return sb_protect_walk(missing->index, missing->options->parity_dir, each, missing, err);
-}
-
-static bool is_missing_shard(const struct missing *missing, const char *path)
-{
-    return strcmp(path, missing->index) != 0 && is_missing(path) &&
-           has_parity(path, missing->options);
+    return strcmp(path, shards->index) != 0 && is_missing(path) &&
+           has_parity(path, shards->options);
 }
 
 static void look(void *context, const char *path)
 {
-    struct missing *missing = context;
+    struct shards *shards = context;
 
-    missing->any |= is_missing_shard(missing, path);
+    shards->any |= is_missing_shard(shards, path);
 }
 
 static void bring_back_shard(void *context, const char *path)
 {
-    struct missing *missing = context;
-    size_t size = strlen(path);
+    struct shards *shards = context;
+    size_t base = sb_protect_base_of_shard(path);
 
-    if (missing->code || !is_missing_shard(missing, path) ||
-        strtoul(path + size - SHARD_DIGITS, NULL, 10) >= missing->count)
+    if (shards->code || !is_missing_shard(shards, path) ||
+        sb_own_of_rest(path + base).shard >= shards->count)
         return;
-    missing->code = remake(path, missing->options, missing->err);
-    if (missing->code)
-        missing->code = leave(path, missing->options, missing->err);
+    shards->code = remake(path, false, shards->options, shards->err);
+    if (shards->code)
+        shards->code = leave(path, shards->options, shards->err);
 }
 
-static enum sb_code count_shards(const char *index, uint32_t *count, struct sb_error *err)
+static enum sb_code walk(struct shards *shards, void (*each)(void *context, const char *path),
+                         struct sb_error *err)
 {
-    struct sb_archive *archive;
-    enum sb_code code = sb_archive_open(&archive, index, err);
-
-    if (!code)
-        code = sb_archive_shard_count(archive, count, err);
-    sb_archive_free(archive);
-    return code;
+    return sb_protect_walk(shards->index, shards->options->parity_dir, each, shards, err);
 }
 
 /* Of what a killed writer was renaming nothing is missing once that is settled. */
-static enum sb_code bring_back_shards(struct missing *missing, struct sb_error *err)
+static enum sb_code bring_back_shards(struct shards *shards, struct sb_error *err)
 {
-    enum sb_code code = missing->options->dry_run ? SB_OK : sb_hold_settle(missing->index, err);
+    enum sb_code code = shards->options->dry_run ? SB_OK : sb_hold_settle(shards->index, err);
 
-    missing->any = false;
+    shards->any = false;
     if (!code)
-        code = walk(missing, look, err);
-    if (code || !missing->any)
+        code = walk(shards, look, err);
+    if (code || !shards->any)
         return code;
-    code = count_shards(missing->index, &missing->count, err);
+    code = sb_protect_count_shards(shards->index, shards->index, &shards->count, err);
     if (!code)
-        code = walk(missing, bring_back_shard, err);
-    return code ? code : missing->code;
-}
-
-/* Is it as it was protected, but for its end, which is missing? size: without that. */
-static bool is_cut(const char *path, const struct sb_protect_options *options, int64_t *size)
-{
-    struct sb_protect_status status;
-    struct sb_error ignored;
-    struct stat st;
-
-    if (sb_protect_look(path, options->parity_dir, &status, &ignored) ||
-        status.state != SB_PROTECT_CUT || lstat(path, &st) || !S_ISREG(st.st_mode))
-        return false;
-    *size = st.st_size;
-    return true;
-}
-
-/* Only what is past the end, at `context`. */
-static enum sb_code past_end(void *context, int64_t from, int64_t to, int64_t *begin, int64_t *end,
-                             struct sb_error *err)
-{
-    const int64_t *size = context;
-
-    (void)err;
-    *end = to;
-    *begin = from > *size ? from : *size;
-    if (*begin > to)
-        *begin = to;
-    return SB_OK;
-}
-
-/* Only if all that is missing can be made; else verify finds what files lack. */
-static enum sb_code grow(const char *path, int64_t size, const struct sb_protect_options *options,
-                         struct sb_error *err)
-{
-    const struct sb_protect_guard guard = {.next = past_end, .context = &size};
-    struct sb_protect_result found = {0};
-    struct sb_protect_holds holds = {0};
-    enum sb_code code = examine(path, options->parity_dir, &guard, &found, err);
-
-    if (code || found.lost > 0 || found.contradicted > 0)
-        return code;
-    if (!options->dry_run)
-        code = sb_protect_hold(&holds, path, err);
-    if (!code)
-        code = sb_protect_guarded(path, options, &guard, err);
-    sb_protect_release(&holds);
-    return code;
-}
-
-static void grow_shard(void *context, const char *path)
-{
-    struct missing *missing = context;
-    int64_t size;
-
-    if (missing->code || strcmp(path, missing->index) == 0 ||
-        !is_cut(path, missing->options, &size))
-        return;
-    missing->code = grow(path, size, missing->options, missing->err);
-    if (missing->code)
-        missing->code = leave(path, missing->options, missing->err);
+        code = walk(shards, bring_back_shard, err);
+    return code ? code : shards->code;
 }
 
 static enum sb_code bring_back(const char *path, const struct sb_protect_options *options,
                                struct sb_error *err)
 {
-    struct missing missing = {.index = path, .options = options, .err = err};
+    struct shards shards = {.index = path, .options = options, .err = err};
     enum sb_code code = bring_back_file(path, options, err);
 
     if (!code)
-        code = walk(&missing, look, err);
-    if (!code && missing.any && bring_back_shards(&missing, err))
+        code = walk(&shards, look, err);
+    if (!code && shards.any && bring_back_shards(&shards, err))
         code = leave(path, options, err);
-    if (!code)
-        code = walk(&missing, grow_shard, err);
-    return code ? code : missing.code;
+    return code;
 }
 
 /* The file that is there, or was: of old archives the index has another name. */

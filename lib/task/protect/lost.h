@@ -11,9 +11,13 @@
  * Any file that is there is repaired (sb_protect) if it, or its parity file, is damaged. If it is
  * an archive's index and is missing, it is made again as it was when it was protected; so are
  * shards that its index has and that are missing. That takes a redundancy of 100 %. A shard that
- * was cut grows again if all that is missing can be made. What is missing is made
- * under a temporary name (store/out/temporary.h), synced, gets the time that is noted, and is
- * renamed: SB_NOTE "remade".
+ * was cut grows again if all that is missing can be made. What is missing is made under a temporary
+ * name (store/out/temporary.h), synced, gets the time that is noted, and is renamed: SB_WARNING
+ * "remade". It belongs to whom its parity file does.
+ *
+ * An index whose shards are not as they were protected may be older than they are: then that is
+ * recorded in it (archive/own/remade.h). What a killed run left is settled with it
+ * (sb_settle_remade).
  *
  * What cannot be done by a parity file is reported as SB_PROBLEM "parity", or SB_WARNING "changed"
  * if the file changed since, and left to who opens it. Without a parity file nothing is done. An

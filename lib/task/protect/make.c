@@ -1,13 +1,11 @@
-#include "archive/parity/make.h"
+#include "archive/parity/check.h"
 #include "core/interrupt.h"
 #include "core/io.h"
-#include "core/little_endian.h"
 #include "core/time.h"
 #include "store/out/temporary.h"
-#include "task/protect/impl.h"
+#include "task/protect/prove.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,25 +18,6 @@
  * seconds are all that is kept, the same second, or two. */
 #define SETTLED_NS (2 * SB_SECOND)
 #define WAITS_MOST 4
-
-enum sb_code sb_protect_refuse_changed(const struct sb_protected *work, bool always,
-                                       struct sb_error *err)
-{
-    struct timespec noted = sb_protect_noted_time(&work->parity->super);
-
-    if (sb_protect_noted_repair(&work->parity->super) == SB_REPAIRING)
-        return sb_fail(err, SB_CHANGED,
-                       "%s: its repair was killed, or it changed after that; if nobody else wrote "
-                       "to it, give it its time with 'touch -d @%" PRId64 ".%09ld"
-                       " FILE' and repair it again; else --remove its parity file",
-                       work->path, (int64_t)noted.tv_sec, noted.tv_nsec);
-    if (!always)
-        return SB_OK;
-    return sb_fail(err, SB_CHANGED,
-                   "%s: changed since its parity file was made, which says nothing about it now; "
-                   "'shardbox protect --update' makes it anew",
-                   work->path);
-}
 
 /*
  * Until a change that follows gets another time, also in a copy that keeps whole seconds. It may
@@ -78,8 +57,10 @@ static enum sb_code refuse_replaced(const struct sb_protected *work, struct sb_e
                    work->path);
 }
 
-enum sb_code sb_protect_clear(const struct sb_protected *work, struct sb_buf *temporary,
-                              struct sb_error *err)
+/* Removes what a killed run left under the name of a parity file that is made, and refuses what
+ * none did. The name goes to the buffer. */
+static enum sb_code clear(const struct sb_protected *work, struct sb_buf *temporary,
+                          struct sb_error *err)
 {
     struct sb_out_lock lock;
     struct stat st;
@@ -99,7 +80,7 @@ static bool is_whole_index(const struct sb_protected *work)
 {
     size_t base = sb_protect_base_of_shard(work->path);
     char *index = base ? strndup(work->path, base) : NULL;
-    bool shard = index && sb_protect_has_shard(index, work->path);
+    bool shard = index && sb_protect_has_shard(index, work->path, work->options->parity_dir);
 
     free(index);
     return !shard && sb_protect_is_index(work->path);
@@ -113,8 +94,9 @@ static unsigned redundancy_of(const struct sb_protected *work)
     return per_mille < INDEX_PER_MILLE && is_whole_index(work) ? INDEX_PER_MILLE : per_mille;
 }
 
-enum sb_code sb_protect_choose_words(const struct sb_protected *work,
-                                     struct sb_parity_options *wanted, struct sb_error *err)
+/* As they are requested, or as the open parity file has them. */
+static enum sb_code choose_words(const struct sb_protected *work, struct sb_parity_options *wanted,
+                                 struct sb_error *err)
 {
     if (work->options->per_mille == 0 && work->parity) {
         const struct sb_parity_shape *shape = &work->parity->super.shape;
@@ -138,70 +120,151 @@ static enum sb_code refuse_removed(const struct sb_protected *work, struct sb_er
     return sb_fail(err, SB_CHANGED, "%s: was removed by another process just now", work->path);
 }
 
-static enum sb_code write_with(struct sb_protected *work, struct sb_parity_options *wanted,
-                               sb_protect_write *write, struct sb_error *err)
+/* What the parity file notes of the file. */
+static enum sb_code note_file(const struct sb_protected *work, unsigned char *user,
+                              struct sb_error *err)
 {
-    struct sb_buf temporary = {0};
-    unsigned char user[SB_PARITY_USER], head[SB_PROTECT_HEAD];
+    unsigned char head[SB_PROTECT_HEAD] = {0};
     struct stat st;
-    enum sb_code code = sb_protect_clear(work, &temporary, err);
+    size_t got;
 
+    if (let_time_pass(work, &st, err) || refuse_replaced(work, err) ||
+        sb_file_read(work->file, head, sizeof(head), 0, &got, err))
+        return err->code;
+    sb_protect_note(user, &st, head);
+    if (work->origin)
+        sb_protect_note_origin(user, work->origin);
+    return SB_OK;
+}
+
+static enum sb_code prove_and_make(const struct sb_protected *work,
+                                   struct sb_parity_options *wanted, struct sb_error *err)
+{
+    struct sb_prove *prove = NULL;
+    enum sb_code code = sb_prove_begin(&prove, work, err);
+
+    wanted->read = prove ? sb_prove_read : NULL;
+    wanted->reader = prove;
+    wanted->proved = prove ? sb_prove_end : NULL;
     if (!code)
-        code = let_time_pass(work, &st, err);
-    if (!code)
-        code = refuse_replaced(work, err);
-    if (!code)
-        code = sb_protect_read_head(work, head, err);
-    if (!code) {
-        sb_protect_note(user, &st, head);
-        if (work->origin)
-            sb_protect_note_origin(user, work->origin);
-        wanted->user = user;
-        wanted->temporary = temporary.data;
-        code = write(work->file, wanted, err);
-    }
-    if (!code)
-        code = refuse_removed(work, err);
-    sb_buf_release(&temporary);
-    if (!code)
-        sb_report(work->options->notify, SB_NOTE, "written", wanted->path, "written");
+        code = sb_parity_make(work->file, wanted, err);
+    sb_prove_free(prove);
     return code;
 }
 
-enum sb_code sb_protect_write_parity(struct sb_protected *work, sb_protect_write *write,
-                                     struct sb_protect_vet *vet, struct sb_error *err)
+enum sb_code sb_protect_write_parity(struct sb_protected *work, struct sb_error *err)
 {
+    const struct sb_protect_options *options = work->options;
+    unsigned char user[SB_PARITY_USER];
+    struct sb_buf temporary = {0};
     struct sb_parity_options wanted = {
         .path = work->name.data,
-        .threads = work->options->threads,
-        .progress = work->options->progress,
-        .context = work->options->context,
-        .renews = vet ? sb_protect_vet : NULL,
-        .renews_context = vet,
+        .threads = options->threads,
+        .user = user,
+        .progress = options->progress,
+        .context = options->context,
     };
+    enum sb_code code = choose_words(work, &wanted, err);
 
-    if (sb_protect_choose_words(work, &wanted, err))
-        return err->code;
-    if (!work->options->dry_run)
-        return write_with(work, &wanted, write, err);
-    sb_report(work->options->notify, SB_NOTE, "would-write", wanted.path, "would be written");
-    return SB_OK;
+    if (code || options->dry_run) {
+        if (!code)
+            sb_report(options->notify, SB_NOTE, "would-write", wanted.path, "would be written");
+        return code;
+    }
+    code = clear(work, &temporary, err);
+    wanted.temporary = temporary.data;
+    if (!code)
+        code = note_file(work, user, err);
+    if (!code)
+        code = prove_and_make(work, &wanted, err);
+    if (!code)
+        code = refuse_removed(work, err);
+    if (!code)
+        sb_report(options->notify, SB_NOTE, "written", wanted.path, "written");
+    sb_buf_release(&temporary);
+    return code;
 }
 
 enum sb_code sb_protect_make(struct sb_protected *work, struct sb_error *err)
 {
     struct sb_error found;
+    enum sb_code code;
 
-    if (sb_protected_open(work, SB_PARITY_READ, err))
+    if (sb_protected_open(work, false, err))
         return err->code;
-    switch (sb_protected_open_parity(work, SB_PARITY_READ, &found)) {
-    case SB_NOENT:
-        return sb_protect_write_parity(work, sb_parity_make, NULL, err);
-    case SB_OK:
+    code = sb_protected_open_parity(work, &found);
+    if (code == SB_NOENT)
+        return sb_protect_write_parity(work, err);
+    if (code == SB_OK)
         return sb_fail(err, SB_EXISTS,
                        "%s: has a parity file already; --update brings it up to date", work->path);
-    default:
-        *err = found;
+    *err = found;
+    return code;
+}
+
+/* Of a file that has the state which is protected: damage must not be protected. */
+static enum sb_code refuse_damage(const struct sb_protected *work, struct sb_error *err)
+{
+    struct sb_parity_check_options wanted = {0};
+    struct sb_parity_bad *bad;
+    enum sb_code code = sb_parity_check(&bad, work->parity, work->file, &wanted, err);
+
+    if (!code && bad->data > 0)
+        code =
+            sb_fail(err, SB_DAMAGED, "%s: is damaged; repair it first, with --repair", work->path);
+    sb_parity_bad_free(bad);
+    return code;
+}
+
+/* Its commits say of an SQLite file which state it has, and of any other size and time. */
+static enum sb_code is_current(const struct sb_protected *work, bool *current, struct sb_error *err)
+{
+    const struct sb_parity_super *super = &work->parity->super;
+    enum sb_protect_commit commit;
+
+    *current = sb_protect_is_current(super, &work->file->st);
+    if (sb_protected_commit(work, &commit, err))
         return err->code;
+    if (commit == SB_COMMIT_SAME || commit == SB_COMMIT_OTHER)
+        *current = commit == SB_COMMIT_SAME;
+    return SB_OK;
+}
+
+static enum sb_code leave(struct sb_protected *work, struct sb_error *err)
+{
+    struct sb_buf temporary = {0};
+    enum sb_code code = SB_OK;
+
+    sb_report(work->options->notify, SB_NOTE, "current", work->path,
+              "its parity file is up to date");
+    if (!work->options->dry_run) {
+        sb_parity_adopt(work->parity->file->fd, &work->file->st);
+        code = clear(work, &temporary, err);
     }
+    sb_buf_release(&temporary);
+    return code;
+}
+
+enum sb_code sb_protect_update(struct sb_protected *work, struct sb_error *err)
+{
+    struct sb_parity_options wanted = {0};
+    bool current = false;
+    enum sb_code code;
+
+    if (sb_protected_open(work, false, err))
+        return err->code;
+    code = sb_protected_open_parity(work, err);
+    if (code == SB_NOENT || code == SB_DAMAGED)
+        return sb_protect_write_parity(work, err);
+    if (!code)
+        code = choose_words(work, &wanted, err);
+    if (!code)
+        code = is_current(work, &current, err);
+    if (code || !current || work->options->anew)
+        return code ? code : sb_protect_write_parity(work, err);
+    if (work->parity->super.shape.data == wanted.data &&
+        work->parity->super.shape.parity == wanted.parity)
+        return leave(work, err);
+    code = refuse_damage(work, err);
+    return code ? code : sb_protect_write_parity(work, err);
 }

@@ -51,30 +51,54 @@ enum sb_code sb_protect_find(const char *path, const char *parity_dir, struct sb
     return SB_OK;
 }
 
-bool sb_protect_has_found(const struct sb_protect_result *result)
-{
-    return result->repaired > 0 || result->lost > 0 || result->unsettled > 0;
-}
-
 bool sb_protect_ends_work(const struct sb_error *err)
 {
-    return sb_ends_work(err) && err->code != SB_FORMAT && err->code != SB_CHANGED;
+    return err->code == SB_INVALID ||
+           (sb_ends_work(err) && err->code != SB_FORMAT && err->code != SB_CHANGED);
 }
 
-static void judge(const char *path, const struct sb_parity_super *super,
-                  struct sb_protect_status *out)
+/* Of an SQLite file its commits decide, of others size and time. */
+static enum sb_protect_state state_of(const struct sb_file *file,
+                                      const struct sb_parity_super *super)
+{
+    unsigned char head[SB_PROTECT_HEAD] = {0};
+    struct sb_error ignored;
+    bool current = sb_protect_is_current(super, &file->st);
+    size_t got;
+
+    (void)!sb_file_read(file, head, sizeof(head), 0, &got, &ignored);
+    switch (sb_protect_commit(super, head)) {
+    case SB_COMMIT_SAME:
+        current = true;
+        break;
+    case SB_COMMIT_OTHER:
+        current = false;
+        break;
+    default:
+        break;
+    }
+    if (!current)
+        return SB_PROTECT_CHANGED;
+    return file->st.st_size < super->shape.size ? SB_PROTECT_CUT : SB_PROTECT_CURRENT;
+}
+
+static void look(const char *path, const struct sb_parity_super *super,
+                 struct sb_protect_status *out)
 {
     const struct sb_parity_shape *shape = &super->shape;
-    struct stat st;
+    struct sb_error err;
+    struct sb_file *file;
 
     out->per_mille = (shape->parity * 1000 + shape->data / 2) / shape->data;
     out->size = shape->size;
-    if (stat(path, &st))
-        out->state = errno == ENOENT ? SB_PROTECT_CUT : SB_PROTECT_CHANGED;
-    else if (!sb_protect_is_current(super, &st))
-        out->state = SB_PROTECT_CHANGED;
-    else
-        out->state = st.st_size == shape->size ? SB_PROTECT_CURRENT : SB_PROTECT_CUT;
+    out->state = SB_PROTECT_CHANGED;
+    if (sb_file_open(&file, path, "file", &err)) {
+        if (err.code == SB_NOENT)
+            out->state = SB_PROTECT_CUT;
+        return;
+    }
+    out->state = state_of(file, super);
+    sb_file_free(file);
 }
 
 enum sb_code sb_protect_look(const char *path, const char *parity_dir,
@@ -91,7 +115,7 @@ enum sb_code sb_protect_look(const char *path, const char *parity_dir,
     if (!code)
         code = name_parity(target ? target : path, parity_dir, &name, err);
     if (!code && sb_protect_find_super(name.data, &super))
-        judge(path, &super, out);
+        look(path, &super, out);
     sb_buf_release(&name);
     free(target);
     return code;
@@ -126,23 +150,26 @@ static enum sb_code refuse_kind(const char *path, const struct stat *st, struct 
     return sb_fail(err, SB_FORMAT, "%s: is no regular file", path);
 }
 
-static enum sb_code refuse_names(const struct sb_protected *work, const char *path,
-                                 const struct stat *st, struct sb_error *err)
+static enum sb_code refuse_names(const struct sb_protected *work, const struct stat *st,
+                                 struct sb_error *err)
 {
     if (st->st_nlink <= 1 || work->options->hard_links)
         return SB_OK;
     return sb_fail(err, SB_FORMAT,
                    "%s: has %ju names (hard links), and would change under all of them; "
                    "'shardbox protect --repair --hard-links' allows it",
-                   path, (uintmax_t)st->st_nlink);
+                   work->path, (uintmax_t)st->st_nlink);
 }
 
-enum sb_code sb_protected_begin(struct sb_protected *work, struct sb_error *err)
+enum sb_code sb_protected_begin(struct sb_protected *work, const char *path,
+                                const struct sb_protect_options *options, struct sb_error *err)
 {
-    const char *dir = work->options->parity_dir;
-    enum sb_code code = name_parity(work->path, dir, &work->name, err);
+    const char *dir = options->parity_dir;
+    enum sb_code code;
 
-    return !code && dir ? find_origin(&work->origin, work->path, err) : code;
+    *work = (struct sb_protected){.path = path, .options = options, .lock = {.fd = -1}};
+    code = name_parity(path, dir, &work->name, err);
+    return !code && dir ? find_origin(&work->origin, path, err) : code;
 }
 
 void sb_protected_end(struct sb_protected *work)
@@ -155,19 +182,19 @@ void sb_protected_end(struct sb_protected *work)
     free(work->origin);
 }
 
-enum sb_code sb_protect_read_head(const struct sb_protected *work, unsigned char *head,
-                                  struct sb_error *err)
+enum sb_code sb_protected_commit(const struct sb_protected *work, enum sb_protect_commit *commit,
+                                 struct sb_error *err)
 {
+    unsigned char head[SB_PROTECT_HEAD] = {0};
     size_t got;
+    enum sb_code code = sb_file_read(work->file, head, sizeof(head), 0, &got, err);
 
-    memset(head, 0, SB_PROTECT_HEAD);
-    return sb_file_read(work->file, head, SB_PROTECT_HEAD, 0, &got, err);
+    *commit = sb_protect_commit(&work->parity->super, head);
+    return code;
 }
 
-enum sb_code sb_protected_open(struct sb_protected *work, enum sb_parity_access access,
-                               struct sb_error *err)
+enum sb_code sb_protected_open(struct sb_protected *work, bool to_write, struct sb_error *err)
 {
-    bool write = access == SB_PARITY_WRITE;
     struct stat st;
     int fd;
 
@@ -176,17 +203,16 @@ enum sb_code sb_protected_open(struct sb_protected *work, enum sb_parity_access 
     if (refuse_kind(work->path, &st, err))
         return err->code;
     fd = open(work->path,
-              (write ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+              (to_write ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return sb_fail_errno(err, errno, "%s: cannot be opened", work->path);
     if (sb_file_take(&work->file, fd, work->path, err) ||
         refuse_kind(work->path, &work->file->st, err))
         return err->code;
-    return write ? refuse_names(work, work->path, &work->file->st, err) : SB_OK;
+    return to_write ? refuse_names(work, &work->file->st, err) : SB_OK;
 }
 
-enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_access access,
-                                      struct sb_error *err)
+enum sb_code sb_protected_open_parity(struct sb_protected *work, struct sb_error *err)
 {
     const char *name = work->name.data;
     struct stat st;
@@ -199,13 +225,7 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work, enum sb_parity_
                    : sb_fail_errno(err, errno, "%s", name);
     if (!S_ISREG(st.st_mode))
         return sb_fail(err, SB_FORMAT, "%s: is no parity file; move it away", name);
-    if (access == SB_PARITY_WRITE && refuse_names(work, name, &st, err))
-        return err->code;
-    code = sb_parity_open(&work->parity, name, access, err);
-    if (code == SB_DAMAGED)
-        return sb_fail(err, SB_FORMAT,
-                       "%s: is no parity file, or nothing of its superblocks is left; move it away",
-                       name);
+    code = sb_parity_open(&work->parity, name, err);
     if (!code && !sb_protect_has_note(&work->parity->super))
         return sb_fail(err, SB_FORMAT,
                        "%s: is a parity file that 'shardbox protect' did not make; "
@@ -227,30 +247,27 @@ size_t sb_protect_base_size(const char *name)
 }
 
 /* Also one whose file is gone; and one that was just removed. */
-static enum sb_code is_parity(const struct sb_protected *work, bool *is, struct sb_error *err)
+static bool is_parity(const char *path, enum sb_protect_act act)
 {
-    struct sb_protected other = {.path = work->path, .options = work->options};
+    struct sb_parity *parity = NULL;
     struct sb_error found;
+    bool is;
 
-    *is = false;
-    if (sb_protect_base_size(work->path) == 0)
-        return SB_OK;
-    if (sb_buf_set(&other.name, work->path, strlen(work->path)))
-        return sb_fail_memory(err);
-    if (sb_protected_open_parity(&other, SB_PARITY_READ, &found) == SB_OK)
-        *is = true;
+    if (sb_protect_base_size(path) == 0)
+        return false;
+    if (sb_parity_open(&parity, path, &found) == SB_OK)
+        is = sb_protect_has_note(&parity->super);
     else
-        *is = found.code == SB_NOENT && work->options->act == SB_PROTECT_REMOVE;
-    sb_parity_free(other.parity);
-    sb_buf_release(&other.name);
-    return SB_OK;
+        is = found.code == SB_DAMAGED || (found.code == SB_NOENT && act == SB_PROTECT_REMOVE);
+    sb_parity_free(parity);
+    return is;
 }
 
 static enum sb_code remove_parity(struct sb_protected *work, struct sb_error *err)
 {
     const char *name = work->name.data;
 
-    if (sb_protected_open_parity(work, SB_PARITY_READ, err))
+    if (sb_protected_open_parity(work, err) && err->code != SB_DAMAGED)
         return err->code;
     if (work->options->dry_run) {
         sb_report(work->options->notify, SB_NOTE, "would-remove", name, "would be removed");
@@ -316,20 +333,24 @@ static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
                                            : SB_OK;
 }
 
-enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
-                                const struct sb_protect_guard *guard, struct sb_error *err)
+enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
+                        struct sb_error *err)
 {
-    struct sb_protected work = {
-        .path = path, .options = options, .guard = guard, .lock = {.fd = -1}};
-    bool parity;
-    enum sb_code code = is_parity(&work, &parity, err);
+    return sb_protect_guarded(path, options, NULL, err);
+}
 
-    if (!code && parity && options->one)
-        return sb_fail(err, SB_INVALID, "%s: is a parity file; give the file that it protects",
-                       path);
-    if (code || parity)
-        return code;
-    code = sb_protected_begin(&work, err);
+enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
+                                struct sb_protect_guard *guard, struct sb_error *err)
+{
+    struct sb_protected work;
+    enum sb_code code;
+
+    if (is_parity(path, options->act))
+        return options->one ? sb_fail(err, SB_INVALID,
+                                      "%s: is a parity file; give the file that it protects", path)
+                            : SB_OK;
+    code = sb_protected_begin(&work, path, options, err);
+    work.guard = guard;
     if (!code)
         code = lock(&work, err);
     if (!code)
@@ -338,8 +359,18 @@ enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_option
     return code;
 }
 
-enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
-                        struct sb_error *err)
+enum sb_code sb_protect_open(struct sb_parity **out, const char *path, const char *parity_dir,
+                             struct sb_error *err)
 {
-    return sb_protect_guarded(path, options, NULL, err);
+    const struct sb_protect_options options = {.parity_dir = parity_dir};
+    struct sb_protected work;
+    enum sb_code code = sb_protected_begin(&work, path, &options, err);
+
+    if (!code)
+        code = sb_protected_open_parity(&work, err);
+    *out = code ? NULL : work.parity;
+    if (!code)
+        work.parity = NULL;
+    sb_protected_end(&work);
+    return code;
 }

@@ -1,10 +1,17 @@
-#include "archive/parity/check.h"
+#include "archive/database.h"
 #include "archive/parity/mend.h"
-#include "task/protect/impl.h"
+#include "task/protect/prove.h"
 #include "task/protect/rewrite.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+/* What does the state of the file say about bytes that are not as they were protected? */
+enum verdict {
+    IT_IS_DAMAGE,
+    IT_MAY_BE_DAMAGE, /* or a change */
+    IT_IS_A_CHANGE,
+};
 
 /* Bytes that follow each other, about which there is one message. */
 struct run {
@@ -13,205 +20,106 @@ struct run {
 
 enum outcome { MENDED, LOST, OUTCOMES };
 
-/* Arrays: of the file, and of its parity file. */
 struct repair {
     struct sb_protected *work;
     struct sb_parity_bad *bad;
+    enum sb_protect_commit commit;
     bool last;                 /* of two passes: the first finds out what can be made */
-    struct sb_rewrite rewrite; /* in the last, if anything is to be written */
-    bool changed;              /* the file, since its parity file was made */
-    bool rewritten;            /* only by repairs, or so it seems: all of it is checked */
-    bool contradicted;         /* by bytes that must stay */
+    bool can, cannot;          /* be made */
+    bool contradicted;         /* by bytes that are known to be right */
+    bool changed;              /* since it was protected; what is looked at need not have */
     bool keep_size;            /* what is missing at the end of the file cannot all be made */
-    bool can[2], cannot[2];
-    struct run runs[OUTCOMES][2];
+    struct sb_rewrite rewrite; /* in the last, if it writes */
+    bool writes;
+    struct run runs[OUTCOMES];
     int64_t pieces[OUTCOMES];
-    int64_t unchecked; /* up to there it was reported */
 };
 
-static const char *name_of(const struct repair *repair, bool parity)
-{
-    return parity ? repair->work->name.data : repair->work->path;
-}
+/* Of a database so many pieces may be spoiled without SQLite finding it. */
+#define SPARED_PIECES 9
 
-static void say_mended(const struct repair *repair, bool parity, const struct run *run)
+static void say_run(const struct repair *repair, enum outcome outcome)
 {
     const struct sb_protect_options *options = repair->work->options;
-
-    if (options->act == SB_PROTECT_CHECK)
-        sb_report(options->notify, SB_PROBLEM, "damaged", name_of(repair, parity),
-                  "bytes %" PRId64 " to %" PRId64 " are damaged; --repair makes them as they were",
-                  run->from, run->to - 1);
-    else if (!options->dry_run)
-        sb_report(options->notify, SB_NOTE, "repaired", name_of(repair, parity),
-                  "bytes %" PRId64 " to %" PRId64 " were repaired", run->from, run->to - 1);
-}
-
-static void say_lost(const struct repair *repair, bool parity, const struct run *run)
-{
-    /* What is written anew need not have what lay between files. */
-    bool odd = repair->rewritten && !parity;
-    const char *advice = parity ? "if the file is right, --remove them and make them anew"
-                         : odd  ? "if the file is right, 'shardbox protect --update' it"
-                                : "bring them back from a copy";
-
-    sb_report(repair->work->options->notify, odd ? SB_WARNING : SB_PROBLEM, "lost",
-              name_of(repair, parity),
-              "bytes %" PRId64 " to %" PRId64 " are damaged beyond repair; %s", run->from,
-              run->to - 1, advice);
-}
-
-static void say_run(const struct repair *repair, enum outcome outcome, bool parity)
-{
-    const struct run *run = &repair->runs[outcome][parity];
+    const struct run *run = &repair->runs[outcome];
+    const char *path = repair->work->path;
 
     if (run->from == run->to)
         return;
-    if (outcome == MENDED)
-        say_mended(repair, parity, run);
-    else
-        say_lost(repair, parity, run);
+    if (outcome == LOST)
+        sb_report(options->notify, SB_PROBLEM, "lost", path,
+                  "bytes %" PRId64 " to %" PRId64 " are damaged beyond repair; bring them back "
+                  "from a copy",
+                  run->from, run->to - 1);
+    else if (options->act == SB_PROTECT_CHECK)
+        sb_report(options->notify, SB_PROBLEM, "damaged", path,
+                  "bytes %" PRId64 " to %" PRId64 " are damaged; --repair makes them as they were",
+                  run->from, run->to - 1);
+    else if (!options->dry_run)
+        sb_report(options->notify, SB_NOTE, "repaired", path,
+                  "bytes %" PRId64 " to %" PRId64 " were repaired", run->from, run->to - 1);
 }
 
-static void end_runs(const struct repair *repair)
+static void add_run(struct repair *repair, enum outcome outcome, int64_t offset, size_t size)
 {
-    for (int parity = 0; parity < 2; parity++) {
-        say_run(repair, MENDED, parity);
-        say_run(repair, LOST, parity);
+    struct run *run = &repair->runs[outcome];
+
+    if (run->to != offset) {
+        say_run(repair, outcome);
+        run->from = offset;
     }
+    run->to = offset + (int64_t)size;
+    repair->pieces[outcome]++;
 }
 
-static void add_run(struct repair *repair, enum outcome outcome, bool parity,
-                    const struct sb_parity_part *part)
+static bool is_past_end(const struct repair *repair, int64_t offset, size_t size)
 {
-    struct run *run = &repair->runs[outcome][parity];
-
-    if (run->to != part->offset) {
-        say_run(repair, outcome, parity);
-        run->from = part->offset;
-    }
-    run->to = part->offset + part->size;
-    repair->pieces[outcome] += part->count;
+    return offset + (int64_t)size > repair->work->file->st.st_size;
 }
 
-/* The second copy of a page comes, too. */
-static void say_unchecked(struct repair *repair, const struct sb_parity_part *page)
-{
-    int64_t from, to;
-
-    sb_parity_page_bytes(repair->work->parity, page, &from, &to);
-    if (to <= repair->unchecked || from == to)
-        return;
-    repair->unchecked = to;
-    sb_report(repair->work->options->notify, SB_PROBLEM, "unchecked", repair->work->path,
-              "bytes %" PRId64 " to %" PRId64 " cannot be checked: their table in the parity file "
-              "is lost",
-              from, to - 1);
-}
-
-static bool is_past_end(const struct repair *repair, const struct sb_parity_part *part)
-{
-    return part->kind == SB_PARITY_DATA &&
-           part->offset + part->size > repair->work->file->st.st_size;
-}
-
-static enum sb_code take_lost(void *context, const struct sb_parity_part *part,
-                              struct sb_error *err)
+static enum sb_code take_lost(void *context, int64_t offset, size_t size, struct sb_error *err)
 {
     struct repair *repair = context;
-    bool parity = part->kind != SB_PARITY_DATA;
 
     (void)err;
-    if (repair->changed && (part->kind == SB_PARITY_DATA || part->kind == SB_PARITY_CHECK))
-        return SB_OK;
-    repair->cannot[parity] = true;
-    repair->keep_size |= is_past_end(repair, part);
-    if (!repair->last)
-        return SB_OK;
-    add_run(repair, LOST, parity, part);
-    if (part->kind == SB_PARITY_PAGE)
-        say_unchecked(repair, part);
+    repair->cannot = true;
+    repair->keep_size |= is_past_end(repair, offset, size);
+    if (repair->last)
+        add_run(repair, LOST, offset, size);
     return SB_OK;
 }
 
-/* Bytes from `from` up to `to` of a piece that was made. */
-static enum sb_code is_as_made(const struct repair *repair, const struct sb_parity_part *part,
-                               const unsigned char *made, int64_t from, int64_t to, bool *as_made,
-                               struct sb_error *err)
+static enum sb_code is_allowed(const struct repair *repair, int64_t offset, const void *made,
+                               size_t size, bool *allowed, struct sb_error *err)
 {
+    const struct sb_protect_guard *guard = repair->work->guard;
     unsigned char there[SB_PARITY_PIECE_MOST];
-    size_t size = (size_t)(to - from), got;
+    size_t got;
+    enum sb_code code = sb_file_read(repair->work->file, there, size, offset, &got, err);
 
-    if (size == 0)
-        return SB_OK;
-    if (sb_file_read(repair->work->file, there, size, from, &got, err))
-        return err->code;
-    *as_made = *as_made && got == size && memcmp(there, made + (from - part->offset), size) == 0;
-    return SB_OK;
+    return code ? code
+                : guard->allows(guard->context, offset, made, there, got, size, allowed, err);
 }
 
-/* Bytes that must stay prove that a piece which was made is not an old one. */
-static enum sb_code is_allowed(const struct repair *repair, const struct sb_parity_part *part,
-                               const void *made, bool *allowed, struct sb_error *err)
-{
-    const struct sb_protect_guard *guard = repair->work->guard;
-    int64_t at = part->offset, to = at + part->size, begin, end;
-    enum sb_code code = SB_OK;
-
-    *allowed = true;
-    for (; !code && guard && at < to; at = end) {
-        code = guard->next(guard->context, at, to, &begin, &end, err);
-        if (!code)
-            code = is_as_made(repair, part, made, at, begin, allowed, err);
-    }
-    return code;
-}
-
-static enum sb_code write_data(struct repair *repair, const struct sb_parity_part *part,
-                               const unsigned char *made, struct sb_error *err)
-{
-    const struct sb_protect_guard *guard = repair->work->guard;
-    int64_t at = part->offset, to = at + part->size, begin = at, end = to;
-    enum sb_code code = SB_OK;
-
-    for (; !code && at < to; at = end) {
-        if (guard)
-            code = guard->next(guard->context, at, to, &begin, &end, err);
-        if (!code && begin < end)
-            code = sb_rewrite_add(&repair->rewrite, false, begin, made + (begin - part->offset),
-                                  (size_t)(end - begin), err);
-    }
-    return code;
-}
-
-static enum sb_code take_mended(void *context, const struct sb_parity_part *part, const void *bytes,
+static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size,
                                 struct sb_error *err)
 {
     struct repair *repair = context;
-    bool parity = part->kind != SB_PARITY_DATA, allowed = parity;
+    bool allowed = true;
 
-    if (!parity && repair->changed)
-        return SB_OK;
-    if (!parity && is_allowed(repair, part, bytes, &allowed, err))
+    if (repair->work->guard && is_allowed(repair, offset, bytes, size, &allowed, err))
         return err->code;
-    if (!allowed) {
-        repair->contradicted = true;
-        repair->keep_size |= is_past_end(repair, part);
+    repair->contradicted |= !allowed;
+    repair->can |= allowed;
+    if (!repair->last || !allowed)
         return SB_OK;
-    }
-    if (!repair->last) {
-        repair->can[parity] = true;
-        return SB_OK;
-    }
     /* Zeros in between would look like bytes of the file. */
-    if (repair->keep_size && is_past_end(repair, part))
-        return take_lost(context, part, err);
-    add_run(repair, MENDED, parity, part);
-    if (!repair->rewrite.bytes)
+    if (repair->keep_size && is_past_end(repair, offset, size))
+        return take_lost(context, offset, size, err);
+    add_run(repair, MENDED, offset, size);
+    if (!repair->writes)
         return SB_OK;
-    if (!parity)
-        return write_data(repair, part, bytes, err);
-    return sb_rewrite_add(&repair->rewrite, true, part->offset, bytes, (size_t)part->size, err);
+    return sb_rewrite_add(&repair->rewrite, repair->work->file, offset, bytes, size, err);
 }
 
 static enum sb_code run_pass(struct repair *repair, struct sb_error *err)
@@ -223,129 +131,188 @@ static enum sb_code run_pass(struct repair *repair, struct sb_error *err)
     return sb_parity_mend(work->parity, work->file, repair->bad, &mender, err);
 }
 
-/* Superblocks that a mark has made whole do not come from mend any more. */
-static enum sb_code begin_writing(struct repair *repair, struct sb_error *err)
-{
-    const struct sb_parity *parity = repair->work->parity;
-    bool was[SB_PARITY_COPIES];
-
-    memcpy(was, parity->whole, sizeof(was));
-    if (sb_rewrite_begin(&repair->rewrite, repair->work, repair->can[0], err))
-        return err->code;
-    for (unsigned copy = 0; copy < SB_PARITY_COPIES; copy++) {
-        const struct sb_parity_part part = {
-            .kind = SB_PARITY_SUPER,
-            .offset = sb_parity_super_offset(&parity->super, copy),
-            .size = SB_PARITY_BLOCK,
-        };
-
-        if (!was[copy] && parity->whole[copy])
-            add_run(repair, MENDED, true, &part);
-    }
-    return SB_OK;
-}
-
-static bool is_writing(const struct sb_protected *work)
-{
-    return work->options->act == SB_PROTECT_REPAIR && !work->options->dry_run;
-}
-
 static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
 {
-    const struct sb_protect_options *options = repair->work->options;
+    const struct sb_protected *work = repair->work;
+    const struct sb_protect_options *options = work->options;
     enum sb_code code = SB_OK;
 
     repair->last = true;
-    if (is_writing(repair->work) && (repair->can[0] || repair->can[1]))
-        code = begin_writing(repair, err);
+    repair->writes = options->act == SB_PROTECT_REPAIR && !options->dry_run && repair->can;
+    if (repair->writes)
+        code = sb_rewrite_begin(&repair->rewrite, work->path, options->parity_dir, err);
     if (!code)
         code = run_pass(repair, err);
-    if (!code && repair->rewrite.bytes)
+    if (!code && repair->writes)
         code = sb_rewrite_end(&repair->rewrite, err);
     sb_rewrite_release(&repair->rewrite);
     if (code)
         return code;
-    end_runs(repair);
+    say_run(repair, MENDED);
+    say_run(repair, LOST);
+    if (repair->contradicted)
+        sb_report(options->notify, SB_WARNING, "changed", work->path,
+                  "has files that match their checksums, but not its parity file, which is older "
+                  "than it; 'shardbox protect --remove' and 'protect' make another");
     if (repair->keep_size)
-        sb_report(options->notify, SB_PROBLEM, "cut", repair->work->path,
+        sb_report(options->notify, SB_PROBLEM, "cut", work->path,
                   "is cut short after %" PRId64 " bytes, and grows only if all that is missing can "
                   "be made",
-                  (int64_t)repair->work->file->st.st_size);
-    for (int parity = 0; parity < 2 && options->dry_run; parity++) {
-        if (repair->runs[MENDED][parity].from < repair->runs[MENDED][parity].to)
-            sb_report(options->notify, SB_NOTE, "would-repair", name_of(repair, parity),
-                      "would be repaired");
+                  (int64_t)work->file->st.st_size);
+    if (options->dry_run && repair->pieces[MENDED] > 0)
+        sb_report(options->notify, SB_NOTE, "would-repair", work->path, "would be repaired");
+    return SB_OK;
+}
+
+static enum verdict judge(const struct repair *repair)
+{
+    const struct sb_protected *work = repair->work;
+    const struct sb_parity_super *super = &work->parity->super;
+
+    if (work->options->trust)
+        return IT_IS_DAMAGE;
+    switch (repair->commit) {
+    case SB_COMMIT_OTHER:
+        return IT_IS_A_CHANGE;
+    case SB_COMMIT_SAME:
+    case SB_COMMIT_LOST:
+        return IT_IS_DAMAGE;
+    default:
+        return sb_protect_is_current(super, &work->file->st) ? IT_IS_DAMAGE : IT_MAY_BE_DAMAGE;
     }
-    return SB_OK;
 }
 
-/* Other bytes are known by something better than a parity file. */
-static enum sb_code has_free_bytes(void *chooser, int64_t from, int64_t to, bool *chosen,
-                                   struct sb_error *err)
+static enum sb_code fail_changed(const struct repair *repair, struct sb_error *err)
 {
-    const struct repair *repair = chooser;
-    const struct sb_protect_guard *guard = repair->work->guard;
-    int64_t begin = to, end;
+    const struct sb_protected *work = repair->work;
 
-    if (!repair->changed && guard->next(guard->context, from, to, &begin, &end, err))
-        return err->code;
-    *chosen = begin < to;
-    return SB_OK;
+    if (work->guard)
+        return sb_fail(err, SB_CHANGED,
+                       "%s: has files without a checksum that changed since its parity file was "
+                       "made, or are damaged; if they are, --trust-parity makes them as they were",
+                       work->path);
+    if (sb_protect_base_of_shard(work->path) > 0)
+        return sb_fail(err, SB_CHANGED,
+                       "%s: changed since its parity file was made, or is damaged; 'shardbox "
+                       "verify --repair' of its archive knows by the checksums of the index",
+                       work->path);
+    if (repair->commit == SB_COMMIT_OTHER)
+        return sb_fail(err, SB_CHANGED,
+                       "%s: changed since its parity file was made, which says nothing about it "
+                       "now; 'shardbox protect --update' makes it anew",
+                       work->path);
+    return sb_fail(err, SB_CHANGED,
+                   "%s: changed since its parity file was made, or is damaged: nothing but its "
+                   "time says which; if it is right, 'shardbox protect --update' makes that anew; "
+                   "if it is damaged, --repair --trust-parity makes it as it was",
+                   work->path);
 }
 
-static bool looks_at(void *chooser, int64_t from, int64_t to)
+/* Shards that are as they were protected, and others. */
+struct shards {
+    const struct sb_protect_options *options;
+    const char *index;
+    int64_t same, other;
+};
+
+static void count_shard(void *context, const char *path)
 {
-    const struct sb_protect_guard *guard = ((const struct repair *)chooser)->work->guard;
+    struct shards *shards = context;
+    struct sb_protect_options options = {.parity_dir = shards->options->parity_dir};
+    const struct sb_parity_check_options some = {.to = INT64_C(4) << 20};
+    struct sb_parity_bad *bad = NULL;
+    struct sb_protected work;
+    struct sb_error ignored;
 
-    return guard->looks_at(guard->context, from, to);
+    if (strcmp(path, shards->index) == 0)
+        return;
+    if (!sb_protected_begin(&work, path, &options, &ignored) &&
+        !sb_protected_open(&work, false, &ignored) && !sb_protected_open_parity(&work, &ignored) &&
+        !sb_parity_check(&bad, work.parity, work.file, &some, &ignored)) {
+        int64_t all = work.parity->super.shape.size, piece = work.parity->super.shape.piece;
+        int64_t pieces = ((all < some.to ? all : some.to) + piece - 1) / piece;
+
+        ++*(bad->data * 2 > pieces ? &shards->other : &shards->same);
+    }
+    sb_parity_bad_free(bad);
+    sb_protected_end(&work);
 }
 
-/* It has the size and the time of the file that is protected. */
+/*
+ * A sound index that counts as many commits, has another time, and other bytes: is it of another
+ * archive, which took the place of this one? So it is where most of its shards are others, too; if
+ * that is not known, where more of it differs than damage leaves SQLite content with.
+ */
 static enum sb_code refuse_another(const struct repair *repair, struct sb_error *err)
 {
-    struct sb_protected *work = repair->work;
-    int64_t bad = sb_parity_bad_count(repair->bad, SB_PARITY_DATA);
-    bool another;
+    const struct sb_protected *work = repair->work;
+    struct shards shards = {.options = work->options, .index = work->path};
 
-    sb_protect_find_evidence(work, bad);
-    if (bad == 0 || repair->rewritten)
+    if (repair->commit != SB_COMMIT_SAME || work->options->trust ||
+        sb_protect_is_current(&work->parity->super, &work->file->st) ||
+        !sb_database_is_sound(work->path))
         return SB_OK;
-    if (sb_protect_is_another(work, repair->bad, &another, err))
+    if (sb_protect_walk(work->path, work->options->parity_dir, count_shard, &shards, err))
         return err->code;
-    return another ? sb_fail(err, SB_CHANGED,
-                             "%s: is another file than its parity file is of, with the same size "
-                             "and time; if it is the right one, remove that with 'shardbox protect "
-                             "--remove' and protect it",
-                             work->path)
-                   : SB_OK;
+    if (shards.same + shards.other > 0 ? shards.same >= shards.other
+                                       : repair->bad->data <= SPARED_PIECES)
+        return SB_OK;
+    return sb_fail(
+        err, SB_CHANGED,
+        "%s: is another file than its parity file is of; if it is the right one, --remove "
+        "that and make it anew; if it is damaged, --trust-parity makes it as it was",
+        work->path);
 }
 
-static enum sb_code examine(struct repair *repair, struct sb_error *err)
+/* Is what differs to be repaired? SB_CHANGED: no. */
+static enum sb_code judge_damage(const struct repair *repair, struct sb_error *err)
+{
+    enum verdict verdict = judge(repair);
+    bool damaged = verdict == IT_IS_DAMAGE;
+
+    /* So much differs where a file is in a later state, too. */
+    if (damaged && repair->commit == SB_COMMIT_LOST && !repair->work->options->trust &&
+        repair->bad->data > SPARED_PIECES &&
+        !sb_protect_is_current(&repair->work->parity->super, &repair->work->file->st))
+        return fail_changed(repair, err);
+
+    if (verdict == IT_MAY_BE_DAMAGE && sb_prove_own(repair->work, &damaged, err))
+        return err->code;
+    return damaged ? refuse_another(repair, err) : fail_changed(repair, err);
+}
+
+/* It is made again of a file that is known to be right: by its pieces, or by what proves it. */
+static enum sb_code tend_parity(struct repair *repair, struct sb_error *err)
 {
     struct sb_protected *work = repair->work;
-    bool chooses = work->guard && !repair->rewritten;
-    const struct sb_parity_check_options wanted = {
-        .parity = true,
-        .chooses_section = chooses && work->guard->looks_at ? looks_at : NULL,
-        .chooses = chooses ? has_free_bytes : NULL,
-        .chooser = repair,
-        .progress = work->options->progress,
-        .context = work->options->context,
-    };
-    enum sb_code code = sb_parity_check(&repair->bad, work->parity, work->file, &wanted, err);
+    const struct sb_protect_options *options = work->options;
+    const struct sb_parity_bad *bad = repair->bad;
+    enum sb_code code;
 
-    if (!code && !work->guard)
-        code = refuse_another(repair, err);
-    if (!code)
-        code = run_pass(repair, err);
-    if (code)
-        return code;
-    if (repair->can[0] || repair->can[1] || repair->cannot[0] || repair->cannot[1])
-        return write_what_can(repair, err);
-    if (!repair->changed && !repair->contradicted)
-        sb_report(work->options->notify, SB_NOTE, "sound", work->path,
-                  "is sound, and its parity file");
-    return SB_OK;
+    if (work->guard) {
+        work->guard->again = bad->rest > 0 || bad->unknown > 0;
+        return SB_OK;
+    }
+    if (bad->unknown > 0)
+        sb_report(options->notify, SB_PROBLEM, "unchecked", work->path,
+                  "%" PRId64 " of its bytes cannot be checked: their table in the parity file is "
+                  "lost; if it is right, --remove that and make it anew",
+                  bad->unknown);
+    if (bad->rest == 0 || repair->cannot || bad->unknown > 0)
+        return SB_OK;
+    if (options->act == SB_PROTECT_CHECK) {
+        sb_report(options->notify, SB_PROBLEM, "damaged", work->name.data,
+                  "%" PRId64 " of its parts are damaged; --repair makes it again", bad->rest);
+        return SB_OK;
+    }
+    if (options->dry_run) {
+        sb_report(options->notify, SB_NOTE, "would-repair", work->name.data, "would be made again");
+        return SB_OK;
+    }
+    sb_file_free(work->file);
+    work->file = NULL;
+    code = sb_protected_open(work, false, err);
+    return code ? code : sb_protect_write_parity(work, err);
 }
 
 static void count(const struct repair *repair)
@@ -356,65 +323,65 @@ static void count(const struct repair *repair)
         return;
     result->files += !repair->changed;
     result->changed += repair->changed;
-    result->unsettled +=
-        repair->rewritten ||
-        (!repair->changed &&
-         sb_protect_noted_repair(&repair->work->parity->super) != SB_REPAIRING_NOTHING);
-    result->contradicted += repair->contradicted;
-    result->repaired += repair->pieces[MENDED];
-    if (!repair->rewritten)
-        result->lost += repair->pieces[LOST];
+    result->pieces += repair->bad->data + repair->bad->rest;
+    result->repaired += repair->pieces[MENDED] + repair->bad->rest;
+    result->lost += repair->pieces[LOST];
 }
 
 static enum sb_code run(struct repair *repair, struct sb_error *err)
 {
     struct sb_protected *work = repair->work;
-    enum sb_code code = examine(repair, err);
+    const struct sb_protect_guard *guard = work->guard;
+    const struct sb_parity_check_options all = {.parity = true,
+                                                .chooses = guard ? guard->chooses : NULL,
+                                                .chooses_section =
+                                                    guard ? guard->chooses_section : NULL,
+                                                .chooser = guard ? guard->context : NULL,
+                                                .progress = work->options->progress,
+                                                .context = work->options->context};
+    enum sb_code code = sb_parity_check(&repair->bad, work->parity, work->file, &all, err);
 
+    if (!code && repair->bad->of_another)
+        code = sb_fail(err, SB_DAMAGED,
+                       "%s: its tables belong to another state of it; --remove it, and make it "
+                       "again",
+                       work->name.data);
+    /* A longer file may have changed there. */
+    if (!code && (repair->bad->data > 0 ||
+                  (!guard && work->file->st.st_size > work->parity->super.shape.size)))
+        code = judge_damage(repair, err);
+    if (!code && repair->bad->data > 0)
+        code = run_pass(repair, err);
+    if (!code && (repair->can || repair->cannot || repair->contradicted))
+        code = write_what_can(repair, err);
+    if (!code)
+        code = tend_parity(repair, err);
     if (code)
         return code;
     count(repair);
-    if (!is_writing(work) || repair->changed || repair->contradicted || repair->cannot[0] ||
-        (!repair->rewritten &&
-         sb_protect_noted_repair(&work->parity->super) == SB_REPAIRING_NOTHING))
-        return SB_OK;
-    return sb_rewrite_settle(work, err);
-}
-
-/* Of a file that changed: only by repairs? */
-static enum sb_code see_rewritten(struct repair *repair, struct sb_error *err)
-{
-    struct sb_protected *work = repair->work;
-    const struct sb_parity_super *super = &work->parity->super;
-    bool noted = sb_protect_noted_repair(super) == SB_REPAIRING;
-
-    if (!work->guard && sb_protect_was_only_repaired(work, &work->resumes, err))
-        return err->code;
-    if (work->guard && work->file->st.st_size <= super->shape.size)
-        work->resumes = noted && sb_protect_trusts(super, work->guard->index);
-    repair->rewritten = work->resumes || (work->guard && work->guard->rewritten &&
-                                          work->file->st.st_size <= super->shape.size);
-    repair->changed = !repair->rewritten;
+    if (repair->bad->data == 0 && repair->bad->rest == 0)
+        sb_report(work->options->notify, SB_NOTE, "sound", work->path,
+                  "is sound, and its parity file");
     return SB_OK;
 }
 
 enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err)
 {
-    enum sb_parity_access access = is_writing(work) ? SB_PARITY_WRITE : SB_PARITY_READ;
+    bool to_write = work->options->act == SB_PROTECT_REPAIR && !work->options->dry_run;
     struct repair repair = {.work = work};
     enum sb_code code;
 
-    if (sb_protected_open(work, access, err) || sb_protected_open_parity(work, access, err))
+    if (sb_protected_open(work, to_write, err))
         return err->code;
-    if (work->guard && work->guard->index)
-        sb_protect_find_index_evidence(&work->evidence, work->guard->index);
-    repair.changed = !sb_protect_is_current(&work->parity->super, &work->file->st);
-    code = repair.changed ? see_rewritten(&repair, err) : SB_OK;
-    if (!code && repair.changed && !work->guard)
-        code = sb_protect_refuse_changed(work, true, err);
-    if (code)
-        return code;
-    code = run(&repair, err);
+    code = sb_protected_open_parity(work, err);
+    if (!code)
+        code = sb_protected_commit(work, &repair.commit, err);
+    /* It cannot be the one that is protected, and is not read. */
+    if (!code && judge(&repair) == IT_IS_A_CHANGE)
+        return fail_changed(&repair, err);
+    repair.changed = !code && work->guard && judge(&repair) == IT_MAY_BE_DAMAGE;
+    if (!code)
+        code = run(&repair, err);
     sb_parity_bad_free(repair.bad);
     return code;
 }

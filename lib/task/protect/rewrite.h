@@ -1,46 +1,40 @@
 /*
- * Bytes of a protected file and its parity file that are written again in place: in batches, each
- * synced, read back and compared. The file is given its time again after each write, so that the
- * parity file stays current whenever a run ends; that it is written to is noted in the parity file,
- * for a run that is killed in between.
+ * Bytes of files that are replaced in place by a repair: in batches. Of each what it replaces is
+ * kept first (before.h); then it is written, synced, read back and compared. Bytes that are there
+ * already are left alone. A file keeps its time, where that is possible, so that it does not look
+ * new to others. Nobody else may write to it; where somebody does, the repair ends.
+ *
+ * Thread-safe, but for begin, end and release.
  */
 #ifndef SB_TASK_PROTECT_REWRITE_H
 #define SB_TASK_PROTECT_REWRITE_H
 
-#include "task/protect/impl.h"
+#include "core/file.h"
+#include "task/protect/before.h"
+
+#include <pthread.h>
 
 struct sb_rewrite {
-    struct sb_protected *work;
-    struct stat st; /* of the file by now */
-    bool noted;     /* in the parity file */
+    struct sb_before before;
+    pthread_mutex_t mutex;
     unsigned char *bytes;
     size_t used;
     struct sb_rewrite_part *parts;
     size_t count;
-    bool touched[2]; /* since the last sync: the file, the parity file */
 };
 
-/*
- * Both files are open to be written, and must stay. data: bytes of the file, too; then that is
- * noted in the parity file, and all its superblocks are whole. SB_SYSTEM: the file's time cannot be
- * set, as by somebody who is not its owner. To be released also after a failure.
- */
-enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, struct sb_protected *work, bool data,
+/* path: the file, or any of the archive whose files are written. To be released also after a
+ * failure. */
+enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, const char *path, const char *parity_dir,
                               struct sb_error *err) SB_CHECKED;
-void sb_rewrite_release(struct sb_rewrite *rewrite); /* {0} is allowed */
+void sb_rewrite_release(struct sb_rewrite *rewrite);
 
-/*
- * All bytes are as they are protected: gives the file the time that is noted, and removes the note
- * of a run that was killed. SB_CHANGED: it was written to since it was opened.
- */
-enum sb_code sb_rewrite_settle(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
-
-/* Bytes of the file, or of the parity file. SB_CHANGED: somebody else writes the file; SB_DAMAGED:
- * something does not read back as it was written. */
-enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, bool parity, int64_t offset,
+/* The file is open to be written. bytes NULL: zeros, past its end as a hole. SB_CHANGED: somebody
+ * else writes it; SB_DAMAGED: something does not read back as it was written. */
+enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
                             const void *bytes, size_t size, struct sb_error *err) SB_CHECKED;
 
-/* What was added is on disk; nothing more will be. */
+/* All that was added is on disk. */
 enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite, struct sb_error *err) SB_CHECKED;
 
 #endif

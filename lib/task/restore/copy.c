@@ -25,11 +25,9 @@ struct sb_restore_copy {
     struct sb_store *store;
     bool begun;                 /* in sequence: a source was made */
     int dir;                    /* of a directory; else -1 */
-    struct sb_archive *archive; /* or a catalog; the store's */
+    struct sb_archive *archive; /* the store's */
     struct sb_content *content;
-    struct sb_restore_list *list; /* for the catalog */
     struct sb_buf name;
-    struct sb_error failed; /* in the catalog's callback */
 };
 
 static void report_as_note(void *context, enum sb_level level, const char *kind,
@@ -139,69 +137,7 @@ enum sb_code sb_restore_copy_open(struct sb_restore_copy **out, const char *path
 
 bool sb_restore_copy_in_sequence(const struct sb_restore_copy *copy)
 {
-    return sb_store_can(copy->store, SB_CAN_REPEAT);
-}
-
-/*
- * For the catalog: records a failure, because the callback cannot fail, and the run ends after it.
- */
-static bool is_wanted(void *context, const char *name, size_t size)
-{
-    struct sb_restore_copy *copy = context;
-    size_t prefix = strlen(copy->prefix);
-    bool wanted = true;
-
-    if (size < prefix || memcmp(name, copy->prefix, prefix) != 0)
-        return false;
-    if (sb_restore_list_is_damaged(copy->list, name + prefix, size - prefix, &wanted,
-                                   &copy->failed))
-        return true;
-    return wanted;
-}
-
-static enum sb_code make_catalog(struct sb_restore_copy *copy, struct sb_error *err)
-{
-    struct sb_catalog_options options = {
-        .notify = &copy->notify, .wanted = is_wanted, .context = copy};
-    struct sb_catalog_result result;
-    enum sb_code code = sb_store_catalog(copy->store, &copy->archive, NULL, &options, &result, err);
-
-    if (code == SB_OK && copy->failed.code) {
-        *err = copy->failed;
-        return copy->failed.code;
-    }
-    if (code == SB_OK && result.damage.code)
-        sb_report(copy->notify_to, SB_WARNING, "damaged", NULL,
-                  "%s; what comes after it is not known", result.damage.text);
-    return code ? code : sb_content_open(&copy->content, copy->archive, NULL, err);
-}
-
-enum sb_code sb_restore_copy_prepare(struct sb_restore_copy *copy, struct sb_restore_list *list,
-                                     struct sb_error *err)
-{
-    copy->list = list;
-    if (copy->content || copy->dir >= 0 || sb_restore_copy_in_sequence(copy))
-        return SB_OK;
-    return make_catalog(copy, err);
-}
-
-enum sb_code sb_restore_copy_find(struct sb_restore_copy *copy, const struct sb_restore_item *item,
-                                  struct sb_restore_found *found, struct sb_error *err)
-{
-    enum sb_code code;
-
-    if (sb_name_problem(item->path, item->path_size))
-        return SB_NOENT;
-    if (sb_buf_set(&found->path, copy->prefix, strlen(copy->prefix)) ||
-        sb_buf_add(&found->path, item->path, item->path_size))
-        return sb_fail_memory(err);
-    if (copy->dir >= 0)
-        return SB_OK;
-    code = sb_archive_lookup(copy->archive, found->path.data, found->path.size, &found->entry, err);
-    if (code)
-        return code;
-    found->entry.path = found->path.data;
-    return found->entry.type == SB_DIR ? SB_NOENT : SB_OK;
+    return !copy->content && copy->dir < 0;
 }
 
 static enum sb_code read_link(int dir, const char *name, struct sb_restore_piece *piece,
@@ -237,19 +173,29 @@ static enum sb_code read_disk(int dir, const char *name, int64_t size,
 }
 
 enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_restore_item *item,
-                                  struct sb_restore_found *found, struct sb_restore_piece *piece,
-                                  struct sb_error *err)
+                                  struct sb_restore_piece *piece, struct sb_error *err)
 {
-    struct sb_entry *entry = &found->entry;
+    struct sb_buf *name = &copy->name;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    if (sb_name_problem(item->path, item->path_size))
+        return SB_NOENT;
+    if (sb_buf_set(name, copy->prefix, strlen(copy->prefix)) ||
+        sb_buf_add(name, item->path, item->path_size))
+        return sb_fail_memory(err);
     sb_restore_piece_begin(piece, item->size);
-    if (copy->dir >= 0 && item->is_link)
-        return read_link(copy->dir, found->path.data, piece, err);
     if (copy->dir >= 0)
-        return read_disk(copy->dir, found->path.data, item->size, piece, err);
-    if (entry->defect || entry->size != item->size ||
-        ((entry->has & SB_HAS_CRC) && entry->crc32c != item->crc32c))
+        return item->is_link ? read_link(copy->dir, name->data, piece, err)
+                             : read_disk(copy->dir, name->data, item->size, piece, err);
+    code = sb_archive_lookup(copy->archive, name->data, name->size, &entry, err);
+    if (code || entry.type == SB_DIR)
+        return code ? code : SB_NOENT;
+    if (entry.defect || entry.size != item->size ||
+        ((entry.has & SB_HAS_CRC) && entry.crc32c != item->crc32c))
         return SB_OK;
-    return sb_content_stream_sparse(copy->content, entry, true, sb_restore_piece_add, piece, err);
+    entry.path = name->data;
+    return sb_content_stream_sparse(copy->content, &entry, true, sb_restore_piece_add, piece, err);
 }
 
 enum sb_code sb_restore_copy_source(struct sb_restore_copy *copy, struct sb_source **out,

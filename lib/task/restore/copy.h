@@ -27,30 +27,13 @@ enum sb_code sb_restore_copy_open(struct sb_restore_copy **out, const char *path
                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 void sb_restore_copy_free(struct sb_restore_copy *copy); /* NULL is allowed */
 
-/* Is it read from beginning to end, as a tar? Otherwise any file of it can be read directly. */
+/* Is it read from beginning to end? Otherwise any file of it can be read directly. */
 bool sb_restore_copy_in_sequence(const struct sb_restore_copy *copy);
 
-/* Before files are looked up: the requested files, of a copy that is not in sequence. */
-enum sb_code sb_restore_copy_prepare(struct sb_restore_copy *copy, struct sb_restore_list *list,
-                                     struct sb_error *err) SB_CHECKED;
-
-/* A file of a copy that is not in sequence. */
-struct sb_restore_found {
-    struct sb_entry entry; /* for an archive; path is the buffer's */
-    struct sb_buf path;    /* its name in the copy */
-};
-
-/* Looks a file up, on one thread; SB_NOENT, without text, if it cannot be there. */
-enum sb_code sb_restore_copy_find(struct sb_restore_copy *copy, const struct sb_restore_item *item,
-                                  struct sb_restore_found *found, struct sb_error *err) SB_CHECKED;
-
-/*
- * Reads one that was found, from any thread. SB_NOENT: it is missing; codes that do not end the
- * work (sb_ends_work): its bytes cannot be read.
- */
+/* Else: reads a file by its name. SB_NOENT: it is missing; codes that do not end the work
+ * (sb_ends_work): its bytes cannot be read. */
 enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_restore_item *item,
-                                  struct sb_restore_found *found, struct sb_restore_piece *piece,
-                                  struct sb_error *err) SB_CHECKED;
+                                  struct sb_restore_piece *piece, struct sb_error *err) SB_CHECKED;
 
 /*
  * For a copy in sequence: the source of its members, from the first one on; freed by

@@ -11,7 +11,6 @@
 #include "task/restore/list.h"
 #include "task/restore/restore.h"
 #include "task/restore/target.h"
-#include "task/verify/state.h"
 #include "task/verify/verify.h"
 
 struct sqlite3;
@@ -19,6 +18,20 @@ struct sqlite3;
 struct sb_restore_unit {
     uint32_t shard;
     int64_t number;
+};
+
+/* Parity files that are to be made again. */
+struct sb_restore_again {
+    const char *parity_dir;
+    const struct sb_notify *notify;
+    unsigned threads;
+    bool dry_run;
+    struct sb_protect_result *result;
+    struct sb_restore_parity_file {
+        char *path;      /* of its file */
+        const char *why; /* it is to be made again */
+    } * files;
+    size_t count, capacity;
 };
 
 struct sb_restore {
@@ -33,7 +46,6 @@ struct sb_restore {
     struct sb_error failed;        /* in a callback of verify */
     struct sb_restore_unit *units; /* that were read, in the order of reading */
     size_t unit_count, unit_capacity;
-    uint32_t generation;  /* of the index, before it was verified */
     int64_t gone;         /* defects of files that no longer exist, or are no longer damaged */
     int64_t wanted_bytes; /* of all items */
     int64_t done_bytes;   /* of the items processed */
@@ -41,8 +53,7 @@ struct sb_restore {
     struct sb_hold hold;
     bool locked; /* and settled after earlier runs */
     struct sqlite3 *db;
-    const char *state_file; /* of verify --state; NULL: none */
-    struct sb_verify_state state;
+    struct sb_restore_again again;
 };
 
 /* restore/plan.c: adds to the list those damaged names that can be restored at all. */
@@ -52,11 +63,16 @@ enum sb_code sb_restore_plan(struct sb_restore *restore, struct sb_error *err) S
 enum sb_code sb_restore_parity(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
 
 /*
- * restore/tend.c: checks and repairs the parity files of shards, and by them the bytes that no
- * file with a checksum has. by_units: only sections with bytes of units that were read.
+ * restore/tend.c: what no file with a checksum has, by the parity files of shards, and the parity
+ * files themselves: those that are missing, or damaged, are marked, to be made again. by_units:
+ * only sections with bytes of units that were read.
  */
 enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units,
                              struct sb_error *err) SB_CHECKED;
+
+/* Makes those parity files again, when the archive is not held any more. */
+enum sb_code sb_restore_remake_parity(struct sb_restore_again *again,
+                                      struct sb_error *err) SB_CHECKED;
 
 /*
  * Keeps other writers out, and settles what a killed one has left, unless that is done. The index
@@ -71,24 +87,11 @@ enum sb_code sb_restore_holes(struct sb_restore *restore, struct sb_error *err) 
 enum sb_code sb_restore_named(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_restore_sequence(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
 
-/*
- * restore/check.c: reads items of one state in their place, and gives them one state if they are
- * right, another if not.
- */
-enum sb_code sb_restore_check(struct sb_restore *restore, enum sb_restore_state state,
-                              enum sb_restore_state right, enum sb_restore_state wrong,
-                              struct sb_error *err) SB_CHECKED;
-
-/*
- * restore/state.c: the verify state about the undamaged rest of a shard remains valid after a
- * repair, though size and mtime change. `begin` once the shards are known and before one is
- * written, with the writer's locks held until `end`, when they are synced. Failures are reported.
- */
-void sb_restore_state_begin(struct sb_restore *restore);
-void sb_restore_state_end(struct sb_restore *restore);
-
-/* What confirms bytes by its checksums. The path is the restore's. */
-struct sb_protect_index sb_restore_index(const struct sb_restore *restore);
+/* An item, for which the copy has this; complete: it could be read, and has the size. Written if it
+ * is right. */
+enum sb_code sb_restore_give(struct sb_restore *restore, const struct sb_restore_item *item,
+                             struct sb_restore_piece *piece, bool complete,
+                             struct sb_error *err) SB_CHECKED;
 
 /* One more item was processed: for progress. */
 void sb_restore_passed(struct sb_restore *restore, int64_t size);

@@ -204,7 +204,7 @@ enum sb_code sb_restore_list_set(struct sb_restore_list *list, int64_t id,
 
     sqlite3_bind_int64(query, 1, id);
     sqlite3_bind_int(query, 2, (int)state);
-    list->open -= state == SB_RESTORE_WRITTEN || state == SB_RESTORE_SOUND;
+    list->open -= state == SB_RESTORE_WRITTEN;
     return sb_database_step(query, err);
 }
 

@@ -13,12 +13,9 @@
 #include <stdint.h>
 
 enum sb_restore_state {
-    SB_RESTORE_WANTED,     /* no file of this name was found in the copy */
-    SB_RESTORE_OTHER,      /* one was found, but with other bytes */
-    SB_RESTORE_WRITTEN,    /* under a dry run: could be written */
-    SB_RESTORE_RESTORED,   /* and read back */
-    SB_RESTORE_UNREADABLE, /* cannot be read back */
-    SB_RESTORE_SOUND,      /* was no longer damaged */
+    SB_RESTORE_WANTED,  /* no file of this name was found in the copy */
+    SB_RESTORE_OTHER,   /* one was found, but with other bytes */
+    SB_RESTORE_WRITTEN, /* under a dry run: could be written */
 };
 
 /* The place of a file in its shard, and its expected content. */
@@ -81,7 +78,7 @@ enum sb_code sb_restore_list_set(struct sb_restore_list *list, int64_t id,
 enum sb_code sb_restore_list_link(struct sb_restore_list *list, int64_t id, const char *target,
                                   size_t size, struct sb_error *err) SB_CHECKED;
 
-/* Items that are neither written nor undamaged. */
+/* Items that are not written. */
 int64_t sb_restore_list_open(const struct sb_restore_list *list);
 
 #endif

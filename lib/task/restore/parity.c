@@ -1,7 +1,8 @@
+#include "archive/parity/pieces.h"
 #include "archive/shards.h"
 #include "core/crc32c.h"
 #include "core/number.h"
-#include "task/protect/mender.h"
+#include "task/protect/protect.h"
 #include "task/restore/impl.h"
 
 #include <inttypes.h>
@@ -19,9 +20,9 @@ struct shard {
     struct sb_restore *restore;
     uint32_t number;
     char *path;
-    struct sb_protect_index index;
-    struct sb_protect_options options;
-    struct sb_mender *mender;
+    struct sb_file *file;
+    struct sb_parity *parity;
+    struct sb_pieces *pieces;
     unsigned char *block;
 };
 
@@ -35,7 +36,7 @@ static enum sb_code read_item(struct shard *shard, const struct sb_restore_item 
     for (int64_t done = 0; !code && done < item->size;) {
         size_t size = item->size - done < (int64_t)BLOCK ? (size_t)(item->size - done) : BLOCK;
 
-        code = sb_mender_read(shard->mender, shard->block, size, item->offset + done, err);
+        code = sb_pieces_read(shard->pieces, shard->block, size, item->offset + done, err);
         if (!code)
             *crc32c = sb_crc32c(*crc32c, shard->block, size);
         done += (int64_t)size;
@@ -51,9 +52,10 @@ static enum sb_code write_item(struct shard *shard, const struct sb_restore_item
     for (int64_t done = 0; !code && done < item->size;) {
         size_t size = item->size - done < (int64_t)BLOCK ? (size_t)(item->size - done) : BLOCK;
 
-        code = sb_mender_read(shard->mender, shard->block, size, item->offset + done, err);
+        code = sb_pieces_read(shard->pieces, shard->block, size, item->offset + done, err);
         if (!code)
-            code = sb_mender_write(shard->mender, shard->block, size, item->offset + done, err);
+            code = sb_restore_target_write(shard->restore->target, item->shard, item->offset + done,
+                                           shard->block, size, err);
         done += (int64_t)size;
     }
     return code;
@@ -61,7 +63,7 @@ static enum sb_code write_item(struct shard *shard, const struct sb_restore_item
 
 static void say_lost(const struct shard *shard, const struct sb_restore_item *item)
 {
-    int64_t lost = sb_mender_lost(shard->mender, item->offset, item->offset + item->size);
+    int64_t lost = sb_pieces_lost(shard->pieces, item->offset, item->offset + item->size);
 
     if (lost > 0)
         sb_report(shard->restore->notify, SB_WARNING, "lost", item->path,
@@ -89,8 +91,8 @@ static enum sb_code mend_item(struct shard *shard, const struct sb_restore_item 
         return SB_OK;
     }
     if (!restore->options->dry_run) {
+        sb_restore_target_mark(restore->target, item->shard, SB_SHARD_READY);
         code = write_item(shard, item, err);
-        sb_restore_target_mark(restore->target, item->shard, SB_SHARD_READY | SB_SHARD_DIRTY);
     }
     if (code)
         return code;
@@ -147,41 +149,15 @@ static enum sb_code mend_shard(struct shard *shard, int64_t after, struct sb_err
     enum sb_code code;
 
     while (!(code = find_batch(shard, after, &last, &from, &to, err))) {
-        code = sb_mender_find(shard->mender, from, to, err);
+        code = sb_pieces_find(shard->pieces,
+                              &(struct sb_parity_check_options){.from = from, .to = to}, NULL, err);
         if (!code)
             code = mend_batch(shard, after, last, err);
         if (code)
             return code;
         after = last;
     }
-    return code == SB_END ? sb_mender_end(shard->mender, err) : code;
-}
-
-/* Where an index is older than a shard, other files may by now be where it has its own. */
-static bool refuse_newer(const struct shard *shard)
-{
-    const struct sb_notify *notify = shard->restore->notify;
-    const char *index = shard->restore->hold.file;
-    enum sb_mender_verdict verdict = sb_mender_judge(shard->mender);
-    struct timespec time = sb_mender_time(shard->mender);
-
-    if (verdict == SB_MENDER_OLD_INDEX)
-        sb_report(notify, SB_PROBLEM, "changed", shard->path,
-                  "may have newer files than its index, %s, which was lost and made again: nothing "
-                  "is replaced in it by parity",
-                  index);
-    else if (verdict == SB_MENDER_CHANGED)
-        sb_report(notify, SB_PROBLEM, "changed", shard->path,
-                  "changed since it was protected, and its index, %s, did not: nothing is replaced "
-                  "in it by parity; if nobody wrote to it, give it its time with 'touch -d "
-                  "@%" PRId64 ".%09ld FILE'",
-                  index, (int64_t)time.tv_sec, time.tv_nsec);
-    else if (verdict == SB_MENDER_NEWER)
-        sb_report(notify, SB_PROBLEM, "changed", shard->path,
-                  "changed after its index, %s: nothing is replaced in it by parity; if nobody "
-                  "wrote to it, 'touch -r' of the index says so",
-                  index);
-    return verdict != SB_MENDER_MAY_WRITE;
+    return code == SB_END ? sb_restore_target_sync(shard->restore->target, err) : code;
 }
 
 /* What keeps one shard from being written leaves it to a copy. */
@@ -202,26 +178,27 @@ static enum sb_code open_shard(struct shard *shard, struct sb_error *err)
     shard->path = sb_shard_name(sb_restore_target_base(restore->target), shard->number, err);
     if (!shard->path)
         return err->code;
-    code = sb_mender_open(&shard->mender, shard->path, &shard->index, restore->hold.path,
-                          &shard->options, err);
-    return code && code != SB_NOENT ? leave(shard, err) : SB_OK;
+    code = sb_file_open(&shard->file, shard->path, "shard", err);
+    if (!code)
+        code = sb_protect_open(&shard->parity, shard->path, restore->options->parity_dir, err);
+    if (!code)
+        return sb_pieces_new(&shard->pieces, shard->parity, shard->file, restore->hold.path, err);
+    return code == SB_NOENT ? SB_OK : leave(shard, err);
 }
 
 static enum sb_code mend(struct sb_restore *restore, uint32_t number, int64_t after,
                          struct sb_error *err)
 {
-    struct shard shard = {.restore = restore,
-                          .number = number,
-                          .index = sb_restore_index(restore),
-                          .options = {.act = SB_PROTECT_REPAIR,
-                                      .parity_dir = restore->options->parity_dir,
-                                      .dry_run = restore->options->dry_run},
-                          .block = malloc(BLOCK)};
+    struct shard shard = {.restore = restore, .number = number, .block = malloc(BLOCK)};
     enum sb_code code = shard.block ? open_shard(&shard, err) : sb_fail_memory(err);
 
-    if (!code && shard.mender && !refuse_newer(&shard) && mend_shard(&shard, after, err))
+    if (!code && shard.pieces)
+        code = mend_shard(&shard, after, err);
+    if (code == SB_CHANGED || code == SB_DAMAGED)
         code = leave(&shard, err);
-    sb_mender_free(shard.mender);
+    sb_pieces_free(shard.pieces);
+    sb_parity_free(shard.parity);
+    sb_file_free(shard.file);
     free(shard.block);
     free(shard.path);
     return code;
@@ -242,7 +219,7 @@ enum sb_code sb_restore_parity(struct sb_restore *restore, struct sb_error *err)
         if (code)
             return code;
         while (!(code = sb_restore_list_next(restore->list, after, SB_RESTORE_WANTED,
-                                             SB_RESTORE_SOUND, &item, err)) &&
+                                             SB_RESTORE_WRITTEN, &item, err)) &&
                item.shard <= number)
             after = item.id;
         if (code)

@@ -35,27 +35,8 @@ bool sb_restore_piece_is(const struct sb_restore_piece *piece, int64_t size, uin
     return piece->expected >= 0 && sb_spool_size(&piece->bytes) == size && piece->crc == crc32c;
 }
 
-struct target {
-    int fd;
-    int64_t offset;
-    const char *what;
-};
-
-static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+enum sb_code sb_restore_piece_feed(struct sb_restore_piece *piece, sb_each_block *each,
+                                   void *context, struct sb_error *err)
 {
-    struct target *target = context;
-    enum sb_code code =
-        data ? sb_pwrite_full(target->fd, data, size, target->offset, target->what, err)
-             : sb_pwrite_hole(target->fd, target->offset, (int64_t)size, target->what, err);
-
-    target->offset += (int64_t)size;
-    return code;
-}
-
-enum sb_code sb_restore_piece_write(struct sb_restore_piece *piece, int fd, int64_t offset,
-                                    const char *what, struct sb_error *err)
-{
-    struct target target = {.fd = fd, .offset = offset, .what = what};
-
-    return sb_spool_feed_sparse(&piece->bytes, write_block, &target, err);
+    return sb_spool_feed_sparse(&piece->bytes, each, context, err);
 }

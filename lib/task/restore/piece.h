@@ -41,8 +41,8 @@ enum sb_code sb_restore_piece_add(void *context, const void *data, size_t size,
 /* Are they complete, with this CRC32C? */
 bool sb_restore_piece_is(const struct sb_restore_piece *piece, int64_t size, uint32_t crc32c);
 
-/* Writes them to this position of a file, called `what` in messages. Any number of times. */
-enum sb_code sb_restore_piece_write(struct sb_restore_piece *piece, int fd, int64_t offset,
-                                    const char *what, struct sb_error *err) SB_CHECKED;
+/* Passes them on; any number of times. */
+enum sb_code sb_restore_piece_feed(struct sb_restore_piece *piece, sb_each_block *each,
+                                   void *context, struct sb_error *err) SB_CHECKED;
 
 #endif

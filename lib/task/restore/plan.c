@@ -2,7 +2,6 @@
 #include "archive/shards.h"
 #include "core/interrupt.h"
 #include "core/number.h"
-#include "task/protect/protect.h"
 #include "task/restore/impl.h"
 
 #include <stdlib.h>
@@ -103,7 +102,7 @@ static enum sb_code see(struct pass *pass, const struct sb_entry *entry, struct 
         return code;
     if (end > pass->end)
         pass->end = end;
-    if (!(entry->has & SB_HAS_CRC) && end > pass->size)
+    if (!(entry->has & SB_HAS_CRC) && end > pass->size && !pass->restore->options->protect)
         pass->gap = true;
     if (!damaged || !may_be_restored(pass, entry))
         return SB_OK;
@@ -139,22 +138,6 @@ static enum sb_code plan_shard(struct pass *pass, uint32_t shard, struct sb_erro
     return code == SB_END ? settle(pass, err) : code;
 }
 
-/* Before anything is written to it. */
-static enum sb_code look_at_parity(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
-{
-    struct sb_protect_status status;
-    enum sb_code code;
-    char *path = sb_shard_name(sb_restore_target_base(restore->target), shard, err);
-
-    if (!path)
-        return err->code;
-    code = sb_protect_look(path, restore->options->parity_dir, &status, err);
-    free(path);
-    if (!code && (status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT))
-        sb_restore_target_mark(restore->target, shard, SB_SHARD_PROTECTED);
-    return code;
-}
-
 static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
 {
     struct pass pass = {.restore = restore, .capacity = sb_restore_target_limit(restore->target)};
@@ -166,8 +149,6 @@ static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard, st
         *err = reason;
         return code;
     }
-    if (code == SB_OK && restore->options->protect)
-        code = look_at_parity(restore, shard, err);
     if (code == SB_OK) {
         code = plan_shard(&pass, shard, err);
         sb_buf_release(&pass.path);

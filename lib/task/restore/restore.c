@@ -70,12 +70,6 @@ static void unit_read(void *context, uint32_t shard, int64_t unit)
             (struct sb_restore_unit){.shard = shard, .number = unit};
 }
 
-struct sb_protect_index sb_restore_index(const struct sb_restore *restore)
-{
-    return (struct sb_protect_index){.path = restore->hold.file,
-                                     .commits = sb_archive_generation(restore->archive)};
-}
-
 void sb_restore_passed(struct sb_restore *restore, int64_t size)
 {
     sb_count_up(&restore->done_bytes, size);
@@ -100,8 +94,8 @@ static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
     base = strndup(index, sb_index_base_size(index));
     if (!base)
         return sb_fail_memory(err);
-    code =
-        sb_restore_target_new(&restore->target, base, sb_archive_database(restore->archive), err);
+    code = sb_restore_target_new(&restore->target, base, options->parity_dir,
+                                 sb_archive_database(restore->archive), err);
     free(base);
     if (code == SB_OK)
         code = sb_restore_list_new(&restore->list, restore->hold.path, err);
@@ -114,7 +108,6 @@ static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
 static void release(struct sb_restore *restore)
 {
     free(restore->units);
-    sb_verify_state_close(&restore->state);
     sb_restore_copy_free(restore->copy);
     sb_restore_list_free(restore->list);
     sb_restore_target_free(restore->target);
@@ -139,15 +132,27 @@ enum sb_code sb_restore_lock(struct sb_restore *restore, struct sb_error *err)
     return code == SB_OK ? sb_archive_still_current(restore->archive, err) : code;
 }
 
-static enum sb_code take_from_copy(struct sb_restore *restore, struct sb_error *err)
+enum sb_code sb_restore_give(struct sb_restore *restore, const struct sb_restore_item *item,
+                             struct sb_restore_piece *piece, bool complete, struct sb_error *err)
 {
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    if (sb_restore_list_open(restore->list) == 0)
-        return SB_OK;
-    code = sb_restore_copy_prepare(restore->copy, restore->list, err);
+    if (!complete || !sb_restore_piece_is(piece, item->size, item->crc32c))
+        return sb_restore_list_set(restore->list, item->id, SB_RESTORE_OTHER, err);
+    if (!restore->options->dry_run)
+        code = sb_restore_target_ready(restore->target, item->shard, err);
+    if (code == SB_OK && !restore->options->dry_run)
+        code = sb_restore_target_put(restore->target, item->shard, item->offset, piece, err);
     if (code)
         return code;
+    sb_restore_passed(restore, item->size);
+    return sb_restore_list_set(restore->list, item->id, SB_RESTORE_WRITTEN, err);
+}
+
+static enum sb_code take_from_copy(struct sb_restore *restore, struct sb_error *err)
+{
+    if (sb_restore_list_open(restore->list) == 0)
+        return SB_OK;
     return sb_restore_copy_in_sequence(restore->copy) ? sb_restore_sequence(restore, err)
                                                       : sb_restore_named(restore, err);
 }
@@ -159,26 +164,13 @@ static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *e
 
     if (code == SB_OK)
         code = sb_restore_plan(restore, err);
-    if (code == SB_OK && !dry_run) {
-        sb_restore_state_begin(restore);
+    if (code == SB_OK && !dry_run)
         code = sb_restore_holes(restore, err);
-    }
-    /* Files written since the verification may be undamaged now. */
-    if (code == SB_OK && sb_archive_generation(restore->archive) != restore->generation)
-        code =
-            sb_restore_check(restore, SB_RESTORE_WANTED, SB_RESTORE_SOUND, SB_RESTORE_WANTED, err);
     if (code == SB_OK && restore->options->protect)
         code = sb_restore_parity(restore, err);
     if (code == SB_OK && restore->copy)
         code = take_from_copy(restore, err);
-    if (code || dry_run)
-        return code;
-    code = sb_restore_target_sync(restore->target, err);
-    if (code)
-        return code;
-    sb_restore_state_end(restore);
-    return sb_restore_check(restore, SB_RESTORE_WRITTEN, SB_RESTORE_RESTORED, SB_RESTORE_UNREADABLE,
-                            err);
+    return code || dry_run ? code : sb_restore_target_sync(restore->target, err);
 }
 
 static void count_restored(struct sb_restore *restore, const struct sb_restore_item *item)
@@ -213,16 +205,8 @@ static void report_item(struct sb_restore *restore, const struct sb_restore_item
         sb_report(notify, SB_PROBLEM, "other", item->path,
                   "not restored: %s has other bytes under this name", copy);
         break;
-    case SB_RESTORE_UNREADABLE:
-        sb_report(notify, SB_PROBLEM, "unreadable", item->path,
-                  "was written, but is damaged when it is read back; look after the disk");
-        break;
     case SB_RESTORE_WRITTEN:
-    case SB_RESTORE_RESTORED:
         count_restored(restore, item);
-        break;
-    case SB_RESTORE_SOUND:
-        restore->gone++;
         break;
     }
 }
@@ -233,7 +217,7 @@ static enum sb_code report(struct sb_restore *restore, struct sb_error *err)
     enum sb_code code;
 
     while (!(code = sb_restore_list_next(restore->list, item.id, SB_RESTORE_WANTED,
-                                         SB_RESTORE_SOUND, &item, err)))
+                                         SB_RESTORE_WRITTEN, &item, err)))
         report_item(restore, &item);
     return code == SB_END ? SB_OK : code;
 }
@@ -271,11 +255,19 @@ static enum sb_code restore_found(struct sb_restore *restore,
     return code;
 }
 
+static void forget(struct sb_restore_again *again)
+{
+    for (size_t i = 0; i < again->count; i++)
+        free(again->files[i].path);
+    free(again->files);
+}
+
 static bool is_tended(const struct sb_verify_options *verify,
                       const struct sb_restore_options *options,
                       const struct sb_verify_result *verified)
 {
-    return options->protect && !(verified->remedies & SB_REMEDY_INDEX) && verify->path_count == 0;
+    return options->protect && !options->files_only && !(verified->remedies & SB_REMEDY_INDEX) &&
+           verify->path_count == 0;
 }
 
 enum sb_code sb_verify_and_restore(struct sb_archive *archive,
@@ -292,8 +284,11 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
         .events = events,
         .result = result,
         .hold = SB_HOLD_NONE,
-        .state_file = verify->choice.state,
-        .state.fd = -1,
+        .again = {.parity_dir = options->parity_dir,
+                  .notify = options->notify,
+                  .threads = options->threads,
+                  .dry_run = options->dry_run,
+                  .result = options->protect},
     };
     const struct sb_verify_events noted = {
         .context = &restore, .found = found, .progress = progress, .unit_read = unit_read};
@@ -309,7 +304,6 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
         code = sb_fail_without_locks(err, sb_archive_index_path(archive));
     else
         code = prepare(&restore, err);
-    restore.generation = sb_archive_generation(archive);
     if (code == SB_OK)
         code = sb_verify(archive, verify, &noted, options->notify, verified, err);
     if (code == SB_OK && restore.failed.code) {
@@ -322,5 +316,8 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
     if (code == SB_OK && is_tended(verify, options, verified))
         code = sb_restore_tend(&restore, verified->progress.units > 0, err);
     release(&restore);
+    if (code == SB_OK)
+        code = sb_restore_remake_parity(&restore.again, err);
+    forget(&restore.again);
     return code;
 }

@@ -69,6 +69,8 @@ struct sb_restore_options {
         copy; /* NULL, or an archive, a directory, a tar or cpio (also compressed, or "-"), a zip */
     const char *prefix; /* NULL; or the directory of the copy that has the files, as in a tar made
                            one directory higher */
+    bool files_only;    /* with checksums; what comes after them is left as it is */
+    bool trust;         /* what no checksum confirms is as its parity file has it */
     bool dry_run;       /* nothing is locked or written; what could be restored is reported as
                            "would-restore" */
     unsigned threads;
@@ -89,5 +91,13 @@ sb_verify_and_restore(struct sb_archive *archive, const struct sb_verify_options
                       const struct sb_verify_events *events,
                       const struct sb_restore_options *options, struct sb_verify_result *verified,
                       struct sb_restore_result *result, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Before files of an archive are moved about: repairs it by the parity files beside it, if there
+ * are any, since they cannot help what remains damaged then. SB_DAMAGED: some of that cannot be
+ * repaired.
+ */
+enum sb_code sb_restore_first(const char *path, const struct sb_notify *notify,
+                              struct sb_error *err) SB_CHECKED;
 
 #endif

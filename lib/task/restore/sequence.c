@@ -6,6 +6,7 @@
 struct sequence {
     struct sb_restore *restore;
     struct sb_source *source;
+    struct sb_loader *loader; /* NULL: bytes come in sequence, too */
     struct sb_restore_piece piece;
     struct sb_buf target; /* of a hard link */
     bool by_target;       /* the second pass: for hard links in the copy */
@@ -13,18 +14,34 @@ struct sequence {
 };
 
 /* The bytes of the current member. */
-static enum sb_code read_member(struct sequence *sequence, int64_t size, struct sb_error *err)
+static enum sb_code feed(struct sequence *sequence, struct sb_member *member, struct sb_error *err)
 {
+    struct sb_events ignored = {0};
     enum sb_code code = SB_OK;
     const void *data;
     size_t got;
 
-    sb_restore_piece_begin(&sequence->piece, size);
+    if (sequence->loader) {
+        code = sb_loader_stream_sparse(sequence->loader, member, sb_restore_piece_add,
+                                       &sequence->piece, &ignored, err);
+        sb_events_release(&ignored);
+        return code;
+    }
     while (code == SB_OK) {
         code = sb_source_block_sparse(sequence->source, &data, &got, err);
         if (code == SB_OK)
             code = sb_restore_piece_add(&sequence->piece, data, got, err);
     }
+    return code;
+}
+
+static enum sb_code read_member(struct sequence *sequence, struct sb_member *member, int64_t size,
+                                struct sb_error *err)
+{
+    enum sb_code code;
+
+    sb_restore_piece_begin(&sequence->piece, size);
+    code = feed(sequence, member, err);
     if (code != SB_LIMIT)
         return code == SB_END ? SB_OK : code;
     /* Longer than its header says: it is none of the requested files. */
@@ -32,28 +49,9 @@ static enum sb_code read_member(struct sequence *sequence, int64_t size, struct 
     return SB_OK;
 }
 
-static enum sb_code write_item(struct sequence *sequence, const struct sb_restore_item *item,
-                               struct sb_error *err)
-{
-    struct sb_restore *restore = sequence->restore;
-    enum sb_code code = SB_OK;
-
-    if (!restore->options->dry_run) {
-        code = sb_restore_target_ready(restore->target, item->shard, err);
-        sb_restore_target_mark(restore->target, item->shard, SB_SHARD_DIRTY);
-    }
-    if (code == SB_OK && !restore->options->dry_run)
-        code = sb_restore_target_write(restore->target, item->shard, item->offset, &sequence->piece,
-                                       err);
-    if (code)
-        return code;
-    sb_restore_passed(restore, item->size);
-    return sb_restore_list_set(restore->list, item->id, SB_RESTORE_WRITTEN, err);
-}
-
 /* Restores every item that the member's name is for: rows of one name, and links to one file. */
 static enum sb_code give(struct sequence *sequence, const char *name, size_t size,
-                         int64_t member_size, struct sb_error *err)
+                         struct sb_member *member, struct sb_error *err)
 {
     struct sb_restore_list *list = sequence->restore->list;
     struct sb_restore_item item = {0};
@@ -62,15 +60,11 @@ static enum sb_code give(struct sequence *sequence, const char *name, size_t siz
 
     while (!(
         code = sb_restore_list_find(list, name, size, sequence->by_target, item.id, &item, err))) {
-        if (!read && member_size == item.size)
-            code = read_member(sequence, item.size, err);
-        read = read || member_size == item.size;
-        if (code)
-            return code;
-        if (read && sb_restore_piece_is(&sequence->piece, item.size, item.crc32c))
-            code = write_item(sequence, &item, err);
-        else
-            code = sb_restore_list_set(list, item.id, SB_RESTORE_OTHER, err);
+        if (!read && member->entry.size == item.size)
+            code = read_member(sequence, member, item.size, err);
+        read = read || member->entry.size == item.size;
+        if (!code)
+            code = sb_restore_give(sequence->restore, &item, &sequence->piece, read, err);
         if (code)
             return code;
     }
@@ -101,18 +95,19 @@ static enum sb_code note_link(struct sequence *sequence, const char *name, size_
 }
 
 /* In the second pass: by the full name of the links' target in the copy. */
-static enum sb_code take_target(struct sequence *sequence, const struct sb_entry *entry,
+static enum sb_code take_target(struct sequence *sequence, struct sb_member *member,
                                 struct sb_error *err)
 {
+    const struct sb_entry *entry = &member->entry;
     const char *problem;
 
     if (sb_naming_clean(entry->path, entry->path_size, false, &sequence->target, &problem))
         return sb_fail_memory(err);
     return problem ? SB_OK
-                   : give(sequence, sequence->target.data, sequence->target.size, entry->size, err);
+                   : give(sequence, sequence->target.data, sequence->target.size, member, err);
 }
 
-static enum sb_code take_member(struct sequence *sequence, const struct sb_member *member,
+static enum sb_code take_member(struct sequence *sequence, struct sb_member *member,
                                 struct sb_error *err)
 {
     const struct sb_entry *entry = &member->entry;
@@ -123,13 +118,13 @@ static enum sb_code take_member(struct sequence *sequence, const struct sb_membe
     if (entry->type == SB_DIR || member->special || (sequence->by_target && member->hard_link))
         return SB_OK;
     if (sequence->by_target)
-        return take_target(sequence, entry, err);
+        return take_target(sequence, member, err);
     code = sb_restore_copy_name(sequence->restore->copy, entry->path, entry->path_size, &name,
                                 &size, err);
     if (code)
         return code == SB_END ? SB_OK : code;
     return member->hard_link ? note_link(sequence, name, size, member->hard_link, err)
-                             : give(sequence, name, size, entry->size, err);
+                             : give(sequence, name, size, member, err);
 }
 
 /* Reads members up to the last one needed. A truncated copy still yields the members before. */
@@ -156,8 +151,12 @@ static enum sb_code read_copy(struct sequence *sequence, struct sb_error *err)
 {
     enum sb_code code = sb_restore_copy_source(sequence->restore->copy, &sequence->source, err);
 
+    if (code == SB_OK && sequence->source->loads)
+        code = sb_loader_open(sequence->source, &sequence->loader, err);
     if (code == SB_OK)
         code = run_pass(sequence, err);
+    sb_loader_free(sequence->loader);
+    sequence->loader = NULL;
     sb_source_free(sequence->source);
     sequence->source = NULL;
     return code;

@@ -3,6 +3,7 @@
 #include "archive/shards.h"
 #include "archive/writer/linked.h"
 #include "core/io.h"
+#include "task/protect/rewrite.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,46 +14,41 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Of a shard that was there, before it was written. */
-struct shard_time {
-    uint32_t shard;
-    struct timespec time;
-};
-
 struct sb_restore_target {
     char *base;
-    struct shard_time *times;
-    size_t time_count, time_capacity;
+    struct sb_rewrite rewrite;
     struct sqlite3 *db;
     struct sb_open_files files; /* open for writing; there is only one generation */
     unsigned char bits[SB_SHARD_MAX + 1];
 };
 
 enum sb_code sb_restore_target_new(struct sb_restore_target **out, const char *base,
-                                   struct sqlite3 *db, struct sb_error *err)
+                                   const char *parity_dir, struct sqlite3 *db, struct sb_error *err)
 {
     struct sb_restore_target *target = calloc(1, sizeof(*target));
+    enum sb_code code;
 
     *out = NULL;
     if (!target)
         return sb_fail_memory(err);
     target->db = db;
     target->base = strdup(base);
-    if (!target->base) {
-        free(target);
-        return sb_fail_memory(err);
-    }
     sb_open_files_begin(&target->files, SB_OPEN_FILES_FEW);
-    *out = target;
-    return SB_OK;
+    code = target->base ? sb_rewrite_begin(&target->rewrite, base, parity_dir, err)
+                        : sb_fail_memory(err);
+    if (code)
+        sb_restore_target_free(target);
+    else
+        *out = target;
+    return code;
 }
 
 void sb_restore_target_free(struct sb_restore_target *target)
 {
     if (!target)
         return;
+    sb_rewrite_release(&target->rewrite);
     sb_open_files_end(&target->files);
-    free(target->times);
     free(target->base);
     free(target);
 }
@@ -184,31 +180,6 @@ static enum sb_code open_shard(const char *path, int flags, int *fd, struct sb_e
     return code;
 }
 
-static enum sb_code note_time(struct sb_restore_target *target, uint32_t shard, int fd,
-                              struct sb_error *err)
-{
-    struct stat st;
-
-    if (sb_grow(&target->times, &target->time_capacity, target->time_count + 1,
-                sizeof(*target->times), err))
-        return err->code;
-    if (fstat(fd, &st) == 0)
-        target->times[target->time_count++] =
-            (struct shard_time){.shard = shard, .time = st.st_mtim};
-    return SB_OK;
-}
-
-/* Where it can: nothing is in it that was not, and it is no newer than its index. */
-static void keep_time(const struct sb_restore_target *target, uint32_t shard, int fd)
-{
-    for (size_t i = 0; i < target->time_count; i++) {
-        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, target->times[i].time};
-
-        if (target->times[i].shard == shard)
-            (void)!futimens(fd, times);
-    }
-}
-
 enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard,
                                      struct sb_error *err)
 {
@@ -222,8 +193,6 @@ enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t 
     if (!path)
         return err->code;
     code = open_shard(path, 0, &fd, err);
-    if (code == SB_OK && (code = note_time(target, shard, fd, err)))
-        close(fd);
     if (code == SB_NOENT) {
         code = open_shard(path, O_CREAT | O_EXCL, &fd, err);
         if (code == SB_OK && (code = sb_sync_directory_of(path, err)))
@@ -261,38 +230,43 @@ static enum sb_code hold(struct sb_restore_target *target, uint32_t shard, struc
 }
 
 enum sb_code sb_restore_target_write(struct sb_restore_target *target, uint32_t shard,
-                                     int64_t offset, struct sb_restore_piece *piece,
+                                     int64_t offset, const void *data, size_t size,
                                      struct sb_error *err)
 {
     struct sb_file *file;
     enum sb_code code = hold(target, shard, &file, err);
 
     if (code == SB_OK)
-        code = sb_restore_piece_write(piece, file->fd, offset, file->name, err);
+        code = sb_rewrite_add(&target->rewrite, file, offset, data, size, err);
     sb_file_free(file);
     return code;
 }
 
-static enum sb_code sync_shard(struct sb_restore_target *target, uint32_t shard,
-                               struct sb_error *err)
-{
-    struct sb_file *file;
-    enum sb_code code = hold(target, shard, &file, err);
+struct put {
+    struct sb_restore_target *target;
+    uint32_t shard;
+    int64_t offset;
+};
 
-    if (code)
-        return code;
-    keep_time(target, shard, file->fd);
-    code = sb_fsync(file->fd, file->name, err);
-    posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
-    sb_file_free(file);
+static enum sb_code put_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct put *put = context;
+    enum sb_code code =
+        sb_restore_target_write(put->target, put->shard, put->offset, data, size, err);
+
+    put->offset += (int64_t)size;
     return code;
+}
+
+enum sb_code sb_restore_target_put(struct sb_restore_target *target, uint32_t shard, int64_t offset,
+                                   struct sb_restore_piece *piece, struct sb_error *err)
+{
+    struct put put = {.target = target, .shard = shard, .offset = offset};
+
+    return sb_restore_piece_feed(piece, put_block, &put, err);
 }
 
 enum sb_code sb_restore_target_sync(struct sb_restore_target *target, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
-
-    for (uint32_t i = 0; code == SB_OK && sb_restore_target_next(target, SB_SHARD_DIRTY, &i); i++)
-        code = sync_shard(target, i, err);
-    return code;
+    return sb_rewrite_end(&target->rewrite, err);
 }

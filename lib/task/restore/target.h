@@ -18,20 +18,18 @@ struct sb_restore_target;
 
 /* Bits of the state of a shard. */
 enum {
-    SB_SHARD_WANTED = 1 << 0,    /* files of it are damaged */
-    SB_SHARD_DEFECT = 1 << 1,    /* verify found it missing, or not a shard */
-    SB_SHARD_READY = 1 << 2,     /* exists, and may be written */
-    SB_SHARD_DIRTY = 1 << 3,     /* was written */
-    SB_SHARD_PROTECTED = 1 << 5, /* its parity file was of it as it was before it was written */
-    SB_SHARD_KNOWN = 1 << 4,     /* was as in the file of --state until then */
+    SB_SHARD_WANTED = 1 << 0, /* files of it are damaged */
+    SB_SHARD_DEFECT = 1 << 1, /* verify found it missing, or not a shard */
+    SB_SHARD_READY = 1 << 2,  /* exists, and may be written */
 };
 
 /*
  * base: the shards are BASE-shard-NNNNN; db: the index, which shows the shards that are another
- * archive's; it must be open as long.
+ * archive's; it must be open as long. What is replaced is kept in parity_dir, or beside them.
  */
 enum sb_code sb_restore_target_new(struct sb_restore_target **out, const char *base,
-                                   struct sqlite3 *db, struct sb_error *err) SB_CHECKED;
+                                   const char *parity_dir, struct sqlite3 *db,
+                                   struct sb_error *err) SB_CHECKED;
 void sb_restore_target_free(struct sb_restore_target *target); /* NULL is allowed */
 
 const char *sb_restore_target_base(const struct sb_restore_target *target);
@@ -60,15 +58,16 @@ int64_t sb_restore_target_limit(const struct sb_restore_target *target);
 enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard,
                                      struct sb_error *err) SB_CHECKED;
 
-/* For a shard that is ready. */
+/* For a shard that is ready: by task/protect/rewrite.h. data NULL: zeros. */
 enum sb_code sb_restore_target_write(struct sb_restore_target *target, uint32_t shard,
-                                     int64_t offset, struct sb_restore_piece *piece,
+                                     int64_t offset, const void *data, size_t size,
                                      struct sb_error *err) SB_CHECKED;
 
-/*
- * Gives the dirty shards the times they had, syncs them, and drops their pages from the cache, so
- * that the next reads come from the disk.
- */
+/* All of these bytes. */
+enum sb_code sb_restore_target_put(struct sb_restore_target *target, uint32_t shard, int64_t offset,
+                                   struct sb_restore_piece *piece, struct sb_error *err) SB_CHECKED;
+
+/* All that was written is on disk. */
 enum sb_code sb_restore_target_sync(struct sb_restore_target *target,
                                     struct sb_error *err) SB_CHECKED;
 

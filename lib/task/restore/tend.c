@@ -1,44 +1,38 @@
 #include "archive/archive.h"
 #include "archive/own/own_names.h"
-#include "archive/parity/format.h"
+#include "archive/own/remade.h"
+#include "archive/parity/parity.h"
 #include "core/buf.h"
 #include "task/protect/protect.h"
 #include "task/restore/impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
-struct range {
-    int64_t begin, end;
-};
-
-/* The bytes of a shard for which the index has a checksum: a window of them. */
+/* The files of a shard, in the order of their offsets, up to a place in it. */
 struct guard {
-    const struct sb_restore *restore;
+    struct sb_restore *restore;
     uint32_t shard;
+    bool current; /* nothing says that the shard changed since it was protected */
     struct sb_cursor *cursor;
-    struct range next; /* read from the cursor, not yet among the ranges */
+    struct sb_entry entry; /* the first that ends after the place */
     bool ended;
-    struct range *ranges; /* in order, not touching */
-    size_t count, capacity;
-    int64_t base; /* from here on ranges are complete, up to `next` */
+    int64_t at; /* the place */
 };
 
-static enum sb_code read_next(struct guard *guard, struct sb_error *err)
+static enum sb_code next_entry(struct guard *guard, struct sb_error *err)
 {
-    struct sb_entry entry;
     enum sb_code code;
 
     do
-        code = sb_cursor_next(guard->cursor, &entry, err);
-    while (!code && (entry.defect || entry.size == 0 || !(entry.has & SB_HAS_CRC)));
+        code = sb_cursor_next(guard->cursor, &guard->entry, err);
+    while (!code && (guard->entry.defect || guard->entry.size == 0));
     guard->ended = code == SB_END;
-    if (!code)
-        guard->next = (struct range){.begin = entry.offset, .end = entry.offset + entry.size};
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code begin(struct guard *guard, struct sb_error *err)
+static enum sb_code go_to(struct guard *guard, int64_t at, struct sb_error *err)
 {
     const struct sb_query query = {.order = SB_BY_ADDRESS,
                                    .files = true,
@@ -46,75 +40,74 @@ static enum sb_code begin(struct guard *guard, struct sb_error *err)
                                    .shard_last = guard->shard,
                                    .extents = true,
                                    .steady = true};
-
-    sb_cursor_free(guard->cursor);
-    guard->cursor = NULL;
-    guard->count = 0;
-    guard->base = 0;
-    if (sb_cursor_open(&guard->cursor, guard->restore->archive, &query, err))
-        return err->code;
-    return read_next(guard, err);
-}
-
-static enum sb_code add(struct guard *guard, struct range range, struct sb_error *err)
-{
-    struct range *last = guard->count ? &guard->ranges[guard->count - 1] : NULL;
-
-    if (last && range.begin <= last->end) {
-        last->end = range.end > last->end ? range.end : last->end;
-        return SB_OK;
-    }
-    if (sb_grow(&guard->ranges, &guard->capacity, guard->count + 1, sizeof(range), err))
-        return err->code;
-    guard->ranges[guard->count++] = range;
-    return SB_OK;
-}
-
-/* Whoever comes back does so within a piece. */
-static void forget(struct guard *guard, int64_t before)
-{
-    size_t gone = 0;
-
-    while (gone < guard->count && guard->ranges[gone].end <= before)
-        gone++;
-    guard->count -= gone;
-    for (size_t i = 0; gone && i < guard->count; i++)
-        guard->ranges[i] = guard->ranges[i + gone];
-    if (guard->base < before)
-        guard->base = before;
-}
-
-static enum sb_code load(struct guard *guard, int64_t from, int64_t to, struct sb_error *err)
-{
     enum sb_code code = SB_OK;
 
-    if (!guard->cursor || from < guard->base)
-        code = begin(guard, err);
-    if (!code)
-        forget(guard, from - SB_PARITY_PIECE_MOST);
-    while (!code && !guard->ended && guard->next.begin < to) {
-        code = add(guard, guard->next, err);
+    if (!guard->cursor || at < guard->at) {
+        sb_cursor_free(guard->cursor);
+        guard->cursor = NULL;
+        code = sb_cursor_open(&guard->cursor, guard->restore->archive, &query, err);
         if (!code)
-            code = read_next(guard, err);
+            code = next_entry(guard, err);
     }
+    while (!code && !guard->ended && guard->entry.offset + guard->entry.size <= at)
+        code = next_entry(guard, err);
+    guard->at = at;
     return code;
 }
 
-static enum sb_code next(void *context, int64_t from, int64_t to, int64_t *begins, int64_t *ends,
-                         struct sb_error *err)
+static bool has_checksum(const struct sb_entry *entry)
+{
+    return entry->has & SB_HAS_CRC;
+}
+
+/* Are there bytes without a checksum? In a shard that changed only those of files count. A file is
+ * kept that ends after the piece, for the next one. */
+static enum sb_code chooses(void *context, int64_t from, int64_t to, bool *chosen,
+                            struct sb_error *err)
 {
     struct guard *guard = context;
-    size_t i = 0;
+    int64_t at = from;
+    enum sb_code code = go_to(guard, from, err);
 
-    if (load(guard, from, to, err))
-        return err->code;
-    for (; i < guard->count && guard->ranges[i].begin <= from; i++) {
-        if (guard->ranges[i].end > from)
-            from = guard->ranges[i].end;
+    *chosen = false;
+    while (!code && !guard->ended && guard->entry.offset < to) {
+        int64_t end = guard->entry.offset + guard->entry.size;
+
+        *chosen =
+            *chosen || !has_checksum(&guard->entry) || (guard->current && guard->entry.offset > at);
+        at = end > at ? end : at;
+        if (end >= to)
+            break;
+        code = next_entry(guard, err);
     }
-    *begins = from < to ? from : to;
-    *ends = i < guard->count && guard->ranges[i].begin < to ? guard->ranges[i].begin : to;
-    return SB_OK;
+    *chosen = *chosen || (guard->current && at < to);
+    return code;
+}
+
+/* Bytes that match their checksums prove that a piece which was made is not an old one. */
+static enum sb_code allows(void *context, int64_t from, const unsigned char *made,
+                           const unsigned char *there, size_t got, size_t size, bool *allowed,
+                           struct sb_error *err)
+{
+    struct guard *guard = context;
+    int64_t to = from + (int64_t)size;
+    enum sb_code code = go_to(guard, from, err);
+
+    *allowed = true;
+    while (!code && !guard->ended && guard->entry.offset < to && *allowed) {
+        int64_t begin = guard->entry.offset > from ? guard->entry.offset : from;
+        int64_t file_end = guard->entry.offset + guard->entry.size;
+        int64_t end = file_end < to ? file_end : to;
+
+        if (has_checksum(&guard->entry))
+            *allowed =
+                end - from <= (int64_t)got &&
+                memcmp(made + (begin - from), there + (begin - from), (size_t)(end - begin)) == 0;
+        if (file_end >= to)
+            break;
+        code = next_entry(guard, err);
+    }
+    return code;
 }
 
 static int compare(const void *a, const void *b)
@@ -144,32 +137,103 @@ static bool was_read(const struct sb_restore *restore, uint32_t shard, int64_t f
            restore->units[low].number <= (to - 1) / SB_VERIFY_UNIT;
 }
 
-static bool looks_at(void *context, int64_t from, int64_t to)
+static bool chooses_section(void *context, int64_t from, int64_t to)
 {
     const struct guard *guard = context;
 
     return was_read(guard->restore, guard->shard, from, to);
 }
 
-static enum sb_code tend_shard(const struct sb_restore *restore, const char *path, uint32_t shard,
-                               bool by_units, const struct sb_protect_options *options,
+static const char missing[] = "was missing", damaged[] = "was damaged",
+                  older[] = "is not of it now";
+
+static enum sb_code make_again(struct sb_restore *restore, const char *path, const char *why,
                                struct sb_error *err)
 {
-    const struct sb_protect_index index = sb_restore_index(restore);
-    struct guard guard = {.restore = restore, .shard = shard};
-    const struct sb_protect_guard calls = {
-        .next = next,
-        .looks_at = by_units ? looks_at : NULL,
-        .context = &guard,
-        .index = &index,
-        .rewritten = sb_restore_target_is(restore->target, shard, SB_SHARD_DIRTY) &&
-                     sb_restore_target_is(restore->target, shard, SB_SHARD_PROTECTED),
-    };
-    enum sb_code code = sb_protect_guarded(path, options, &calls, err);
+    struct sb_restore_again *again = &restore->again;
+    char *copy = strdup(path);
 
+    if (!copy ||
+        sb_grow(&again->files, &again->capacity, again->count + 1, sizeof(*again->files), err)) {
+        free(copy);
+        return sb_fail_memory(err);
+    }
+    again->files[again->count++] = (struct sb_restore_parity_file){.path = copy, .why = why};
+    return SB_OK;
+}
+
+/* That one has none is no reason to leave the others; nor is a foreign file of that name. */
+static enum sb_code leave(struct sb_restore *restore, const char *path, struct sb_error *err)
+{
+    if (sb_protect_ends_work(err))
+        return err->code;
+    if (err->code != SB_CHANGED)
+        restore->options->protect->without++;
+    if (err->code == SB_NOENT || err->code == SB_DAMAGED)
+        return make_again(restore, path, err->code == SB_NOENT ? missing : damaged, err);
+    sb_report(restore->notify, SB_PROBLEM, "parity", NULL, "%s", err->text);
+    return SB_OK;
+}
+
+static bool is_current(const char *path, const char *parity_dir)
+{
+    struct sb_protect_status status;
+    struct sb_error ignored;
+
+    return sb_protect_look(path, parity_dir, &status, &ignored) == SB_OK &&
+           (status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT);
+}
+
+/* Others are kept away only if there is something to do. */
+static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t shard,
+                         bool by_units, struct sb_error *err)
+{
+    const struct sb_restore_options *how = restore->options;
+    struct guard guard = {.restore = restore,
+                          .shard = shard,
+                          .current = how->trust || is_current(path, how->parity_dir)};
+    struct sb_protect_guard calls = {.chooses = chooses,
+                                     .chooses_section = by_units ? chooses_section : NULL,
+                                     .allows = allows,
+                                     .context = &guard};
+    struct sb_protect_result found = {0};
+    struct sb_protect_options options = {.act = SB_PROTECT_CHECK,
+                                         .trust = how->trust,
+                                         .parity_dir = how->parity_dir,
+                                         .result = &found};
+    enum sb_code code = sb_protect_guarded(path, &options, &calls, err);
+
+    if (!code && found.pieces == 0) {
+        how->protect->files += found.files;
+        how->protect->changed += found.changed;
+    } else if (!code) {
+        options.act = SB_PROTECT_REPAIR;
+        options.dry_run = how->dry_run;
+        options.result = how->protect;
+        options.notify = restore->notify;
+        code = how->dry_run ? SB_OK : sb_restore_lock(restore, err);
+        if (!code)
+            code = sb_protect_guarded(path, &options, &calls, err);
+    }
     sb_cursor_free(guard.cursor);
-    free(guard.ranges);
-    return code;
+    if (code)
+        return leave(restore, path, err);
+    return calls.again ? make_again(restore, path, damaged, err) : SB_OK;
+}
+
+/* The index was checked before it was opened, if it has a parity file. */
+static enum sb_code tend_index(struct sb_restore *restore, struct sb_error *err)
+{
+    const char *path = restore->hold.file, *parity_dir = restore->options->parity_dir;
+    struct sb_parity *parity;
+
+    if (sb_protect_open(&parity, path, parity_dir, err))
+        return leave(restore, path, err);
+    sb_parity_free(parity);
+    /* It has a commit more than what it was made of. */
+    if (sb_archive_remade(restore->archive) == 0 || is_current(path, parity_dir))
+        return SB_OK;
+    return make_again(restore, path, older, err);
 }
 
 static bool is_file(const char *path)
@@ -179,52 +243,6 @@ static bool is_file(const char *path)
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* That one has none, or none that can be used, is no reason to leave the others. */
-static enum sb_code leave(const struct sb_restore *restore, struct sb_error *err)
-{
-    bool changed = err->code == SB_CHANGED;
-
-    if (sb_protect_ends_work(err))
-        return err->code;
-    restore->options->protect->without += !changed;
-    if (err->code != SB_NOENT)
-        sb_report(restore->notify, changed ? SB_WARNING : SB_PROBLEM, "parity", NULL, "%s",
-                  err->text);
-    return SB_OK;
-}
-
-/* Others are kept away only if there is something to do. */
-static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t shard,
-                         bool by_units, struct sb_error *err)
-{
-    struct sb_protect_result found = {0}, *result = restore->options->protect;
-    const char *parity_dir = restore->options->parity_dir;
-    struct sb_protect_options options = {
-        .act = SB_PROTECT_CHECK, .parity_dir = parity_dir, .result = &found};
-    enum sb_code code = tend_shard(restore, path, shard, by_units, &options, err);
-
-    if (code)
-        return leave(restore, err);
-    if (found.contradicted > 0)
-        sb_report(restore->notify, SB_WARNING, "changed", path,
-                  "has files that match their checksums, but not its parity file, which is older "
-                  "than it; 'shardbox protect --remove' and 'protect' make another");
-    if (!sb_protect_has_found(&found)) {
-        result->files += found.files;
-        result->changed += found.changed;
-        return SB_OK;
-    }
-    options = (struct sb_protect_options){.act = SB_PROTECT_REPAIR,
-                                          .parity_dir = parity_dir,
-                                          .dry_run = restore->options->dry_run,
-                                          .result = result,
-                                          .notify = restore->notify};
-    code = options.dry_run ? SB_OK : sb_restore_lock(restore, err);
-    if (!code && (code = tend_shard(restore, path, shard, by_units, &options, err)))
-        code = leave(restore, err);
-    return code;
-}
-
 enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units, struct sb_error *err)
 {
     uint32_t count;
@@ -232,6 +250,8 @@ enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units, struct s
 
     if (restore->unit_count > 1)
         qsort(restore->units, restore->unit_count, sizeof(*restore->units), compare);
+    if (!code)
+        code = tend_index(restore, err);
     for (uint32_t i = 0; !code && i < count; i++) {
         char *path;
 
@@ -246,4 +266,40 @@ enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units, struct s
         free(path);
     }
     return code;
+}
+
+/* An archive that has no parity file at all is none that is protected. */
+static bool is_protected(const struct sb_restore_again *again)
+{
+    bool any = again->result->files > 0 || again->result->changed > 0;
+
+    for (size_t i = 0; i < again->count; i++)
+        any = any || again->files[i].why != missing;
+    return any;
+}
+
+enum sb_code sb_restore_remake_parity(struct sb_restore_again *again, struct sb_error *err)
+{
+    const struct sb_protect_options options = {.act = SB_PROTECT_UPDATE,
+                                               .anew = true,
+                                               .parity_dir = again->parity_dir,
+                                               .threads = again->threads,
+                                               .dry_run = again->dry_run,
+                                               .notify = again->notify};
+
+    for (size_t i = 0; i < again->count && is_protected(again); i++) {
+        const struct sb_restore_parity_file *file = &again->files[i];
+
+        if (sb_protect(file->path, &options, err)) {
+            if (sb_protect_ends_work(err))
+                return err->code;
+            sb_report(again->notify, SB_PROBLEM, "parity", NULL, "%s", err->text);
+            continue;
+        }
+        again->result->without -= again->result->without > 0;
+        if (!again->dry_run)
+            sb_report(again->notify, SB_WARNING, "remade", file->path,
+                      "its parity file %s, and is made again", file->why);
+    }
+    return SB_OK;
 }

@@ -5,6 +5,7 @@
 #include "archive/shards.h"
 #include "core/interrupt.h"
 #include "core/number.h"
+#include "task/restore/restore.h"
 #include "task/split/shard_layout.h"
 
 #include <stdlib.h>
@@ -326,6 +327,8 @@ enum sb_code sb_reshard(const char *archive, const struct sb_reshard_options *op
         return sb_fail(err, SB_INVALID, "%s: a shard of no bytes holds nothing; give another size",
                        archive);
     mover_options.dry_run = options->dry_run;
+    if (!options->dry_run && sb_restore_first(archive, options->mover.notify, err))
+        return err->code;
     work.fetched = calloc(FETCH_MOST, sizeof(*work.fetched));
     work.batch = calloc(SB_MOVER_FILES, sizeof(*work.batch));
     code = work.fetched && work.batch ? sb_shard_layout_new(&work.layout, options->shard_size, err)

@@ -224,7 +224,8 @@ static enum sb_code open_sink(struct syncing *syncing, struct sb_error *err)
     struct sb_archive_sink_options sink = {
         .writer = {.mode = syncing->exists ? SB_APPEND : SB_CREATE,
                    .shard_size = options->shard_size,
-                   .seal = options->seal},
+                   .seal = options->seal,
+                   .removes = options->remove},
         .path = syncing->archive,
         .names_repeat = !syncing->is_tree && !sb_store_archive(syncing->from->store),
         .meeting = SB_MEET_UPDATE,

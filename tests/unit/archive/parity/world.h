@@ -25,10 +25,10 @@ static char top[64], data_path[128], parity_path[128], temporary_path[128];
 
 /* What should be there, and what mending made of what was. */
 static struct bytes data, parity, data_now, parity_now;
-static int64_t lost, mended; /* parts */
-static bool parity_unknown;  /* a page is lost, so that parity may be bad still */
-static struct sb_parity *world_parity;
-static bool lost_all_bad; /* was each lost part wrong, in fact? */
+static int64_t lost, mended; /* pieces */
+static int64_t parity_bad;   /* parts of the parity file */
+static int64_t unknown;      /* bytes of the file, whose table is lost */
+static bool lost_all_bad;    /* was each lost piece wrong, in fact? */
 
 static inline uint32_t draw(uint32_t below)
 {
@@ -129,60 +129,35 @@ static inline bool make_world(size_t size, unsigned k, unsigned m, unsigned word
     return CHECK(access(temporary_path, F_OK) != 0);
 }
 
-static inline struct bytes *side_of(const struct sb_parity_part *part, bool now)
+static inline enum sb_code take_mended(void *context, int64_t offset, const void *bytes,
+                                       size_t size, struct sb_error *error)
 {
-    if (part->kind == SB_PARITY_DATA)
-        return now ? &data_now : &data;
-    return now ? &parity_now : &parity;
-}
-
-static inline enum sb_code take_mended(void *context, const struct sb_parity_part *part,
-                                       const void *bytes, struct sb_error *error)
-{
-    struct bytes *to = side_of(part, true);
-    size_t old = to->size, end = (size_t)(part->offset + part->size);
+    size_t old = data_now.size, end = (size_t)offset + size;
 
     (void)context, (void)error;
     mended++;
     if (end > old) {
-        resize(to, end);
-        memset(to->at + old, 0, end - old);
+        resize(&data_now, end);
+        memset(data_now.at + old, 0, end - old);
     }
-    memcpy(to->at + part->offset, bytes, (size_t)part->size);
+    memcpy(data_now.at + offset, bytes, size);
     return SB_OK;
 }
 
-/* What a lost page says nothing about may be bad, and is put there. */
-static inline void put_unknown(const struct sb_parity_part *part)
-{
-    int64_t from, to;
-
-    if (part->kind != SB_PARITY_PAGE)
-        return;
-    sb_parity_page_bytes(world_parity, part, &from, &to);
-    if (to > (int64_t)data_now.size)
-        resize(&data_now, (size_t)to);
-    memcpy(data_now.at + from, data.at + from, (size_t)(to - from));
-    parity_unknown = true;
-}
-
 /* The lost bytes are put there, so that what is compared then is all the rest. */
-static inline enum sb_code take_lost(void *context, const struct sb_parity_part *part,
+static inline enum sb_code take_lost(void *context, int64_t offset, size_t size,
                                      struct sb_error *error)
 {
-    const struct bytes *is = side_of(part, true), *from = side_of(part, false);
-    size_t end = (size_t)(part->offset + part->size);
+    size_t end = (size_t)offset + size;
     int64_t before = mended;
 
     (void)context;
-    lost += part->count;
-    if (end > from->size)
+    lost++;
+    if (end > data.size)
         return sb_fail(error, SB_INVALID, "more is lost than there was");
-    if (end <= is->size &&
-        memcmp(is->at + part->offset, from->at + part->offset, (size_t)part->size) == 0)
+    if (end <= data_now.size && memcmp(data_now.at + offset, data.at + offset, size) == 0)
         lost_all_bad = false;
-    put_unknown(part);
-    (void)take_mended(NULL, part, from->at + part->offset, error);
+    (void)take_mended(NULL, offset, data.at + offset, size, error);
     mended = before;
     return SB_OK;
 }
@@ -193,23 +168,29 @@ static inline bool mend_world(bool whole_check)
     static const struct sb_parity_mender mender = {.mended = take_mended, .lost = take_lost};
     struct sb_parity_check_options options = {.parity = whole_check};
     struct sb_parity_bad *bad = NULL;
+    struct sb_parity *open_parity;
     struct sb_file *file;
     enum sb_code code;
 
-    lost = mended = 0;
+    lost = mended = parity_bad = unknown = 0;
     lost_all_bad = true;
-    parity_unknown = false;
     store(data_path, &data_now);
     store(parity_path, &parity_now);
-    if (sb_parity_open(&world_parity, parity_path, SB_PARITY_READ, &err))
+    if (sb_parity_open(&open_parity, parity_path, &err))
         return false;
     file = open_data();
-    code = sb_parity_check(&bad, world_parity, file, &options, &err);
+    code = sb_parity_check(&bad, open_parity, file, &options, &err);
+    if (!code && bad->of_another)
+        code = sb_fail(&err, SB_DAMAGED, "of another state");
     if (!code)
-        code = sb_parity_mend(world_parity, file, bad, &mender, &err);
+        code = sb_parity_mend(open_parity, file, bad, &mender, &err);
+    if (!code) {
+        parity_bad = bad->rest;
+        unknown = bad->unknown;
+    }
     sb_parity_bad_free(bad);
     sb_file_free(file);
-    sb_parity_free(world_parity);
+    sb_parity_free(open_parity);
     return code == SB_OK;
 }
 
@@ -227,7 +208,7 @@ static inline bool same_parity(void)
         return false;
     for (int64_t i = 0; i < sb_parity_sections(&super.shape); i++) {
         struct sb_parity_section section;
-        int64_t begin = sb_parity_offset(&super, i), from, to;
+        int64_t begin = sb_parity_offset(&super.shape, i), from, to;
 
         sb_parity_section(&super.shape, i, &section);
         from = begin + sb_parity_piece_offset(&super.shape, &section, section.checks);

@@ -86,7 +86,8 @@ static void items_are_gone_through_while_their_states_change(void)
     }
     CHECK(seen == MANY && sb_restore_list_open(list) == MANY - MANY / 3);
     item.id = seen = 0;
-    while (!sb_restore_list_next(list, item.id, SB_RESTORE_WRITTEN, SB_RESTORE_SOUND, &item, &err))
+    while (
+        !sb_restore_list_next(list, item.id, SB_RESTORE_WRITTEN, SB_RESTORE_WRITTEN, &item, &err))
         seen += item.offset % 3 == 0;
     CHECK(seen == MANY / 3);
     sb_restore_list_free(list);

@@ -42,6 +42,28 @@ static bool holds(int fd, const unsigned char *bytes, size_t size, int64_t offse
     return same;
 }
 
+struct place {
+    int fd;
+    int64_t at;
+};
+
+static enum sb_code write_block(void *context, const void *data, size_t size,
+                                struct sb_error *error)
+{
+    struct place *place = context;
+    enum sb_code code = sb_pwrite_full(place->fd, data, size, place->at, "file", error);
+
+    place->at += (int64_t)size;
+    return code;
+}
+
+static enum sb_code write_to(struct sb_restore_piece *piece, int fd, int64_t offset)
+{
+    struct place place = {.fd = fd, .at = offset};
+
+    return sb_restore_piece_feed(piece, write_block, &place, &err);
+}
+
 static void writes(size_t size, size_t block)
 {
     struct sb_restore_piece piece = SB_RESTORE_PIECE("/tmp/x");
@@ -55,7 +77,7 @@ static void writes(size_t size, size_t block)
     CHECK(!sb_restore_piece_is(&piece, (int64_t)size, sb_crc32c(0, bytes, size) ^ 1));
     for (int64_t offset = 5000000; offset >= 0; offset -= 2500000) {
         CHECK(ftruncate(fd, 0) == 0);
-        CHECK(sb_restore_piece_write(&piece, fd, offset, "file", &err) == SB_OK);
+        CHECK(write_to(&piece, fd, offset) == SB_OK);
         CHECK(holds(fd, bytes, size, offset));
     }
     close(fd);
@@ -99,7 +121,7 @@ static void a_piece_is_used_again(void)
     add_in_blocks(&piece, bytes, LARGE, 1000000);
     sb_restore_piece_begin(&piece, 4);
     CHECK(sb_restore_piece_add(&piece, "four", 4, &err) == SB_OK);
-    CHECK(sb_restore_piece_write(&piece, fd, 0, "file", &err) == SB_OK);
+    CHECK(write_to(&piece, fd, 0) == SB_OK);
     CHECK(holds(fd, (const unsigned char *)"four", 4, 0));
     close(fd);
     free(bytes);

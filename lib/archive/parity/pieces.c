@@ -1,0 +1,272 @@
+#include "archive/parity/pieces.h"
+
+#include "archive/parity/mend.h"
+#include "archive/parity/note.h"
+#include "core/crc32c.h"
+#include "core/spool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BLOCK ((size_t)256 << 10)
+
+struct sb_pieces {
+    const struct sb_parity *parity;
+    const struct sb_file *file;
+    struct sb_piece *bad;
+    size_t count, capacity;
+    struct sb_spool bytes; /* of those that were made */
+};
+
+enum sb_code sb_pieces_new(struct sb_pieces **out, const struct sb_parity *parity,
+                           const struct sb_file *file, const char *beside, struct sb_error *err)
+{
+    *out = calloc(1, sizeof(**out));
+    if (!*out)
+        return sb_fail_memory(err);
+    **out =
+        (struct sb_pieces){.parity = parity, .file = file, .bytes = {.fd = -1, .beside = beside}};
+    return SB_OK;
+}
+
+void sb_pieces_free(struct sb_pieces *pieces)
+{
+    if (!pieces)
+        return;
+    sb_spool_release(&pieces->bytes);
+    free(pieces->bad);
+    free(pieces);
+}
+
+static enum sb_code add(struct sb_pieces *pieces, int64_t offset, size_t size, bool made,
+                        struct sb_error *err)
+{
+    if (sb_grow(&pieces->bad, &pieces->capacity, pieces->count + 1, sizeof(*pieces->bad), err))
+        return err->code;
+    pieces->bad[pieces->count++] = (struct sb_piece){
+        .offset = offset, .size = (int64_t)size, .made = made, .at = sb_spool_size(&pieces->bytes)};
+    return SB_OK;
+}
+
+static enum sb_code take_lost(void *context, int64_t offset, size_t size, struct sb_error *err)
+{
+    return add(context, offset, size, false, err);
+}
+
+static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size,
+                                struct sb_error *err)
+{
+    struct sb_pieces *pieces = context;
+
+    if (add(pieces, offset, size, true, err))
+        return err->code;
+    return sb_spool_add(&pieces->bytes, bytes, size, err);
+}
+
+enum sb_code sb_pieces_find(struct sb_pieces *pieces, const struct sb_parity_check_options *options,
+                            struct sb_parity_bad *found, struct sb_error *err)
+{
+    const struct sb_parity_mender mender = {
+        .mended = take_mended, .lost = take_lost, .context = pieces};
+    struct sb_parity_bad *bad = NULL;
+    enum sb_code code = SB_OK;
+
+    pieces->count = 0;
+    sb_spool_clear(&pieces->bytes);
+    if (options->from < pieces->parity->super.shape.size || options->from == 0)
+        code = sb_parity_check(&bad, pieces->parity, pieces->file, options, err);
+    if (!code && bad && !bad->of_another)
+        code = sb_parity_mend(pieces->parity, pieces->file, bad, &mender, err);
+    if (found)
+        *found = bad ? *bad : (struct sb_parity_bad){0};
+    sb_parity_bad_free(bad);
+    return code;
+}
+
+const struct sb_piece *sb_pieces_next(const struct sb_pieces *pieces, size_t *i)
+{
+    return *i < pieces->count ? &pieces->bad[(*i)++] : NULL;
+}
+
+enum sb_code sb_pieces_get(struct sb_pieces *pieces, const struct sb_piece *piece, void *data,
+                           struct sb_error *err)
+{
+    return sb_spool_get(&pieces->bytes, piece->at, data, (size_t)piece->size, err);
+}
+
+/* The first piece that ends after this byte, or the count. */
+static size_t find(const struct sb_pieces *pieces, int64_t offset)
+{
+    size_t low = 0, high = pieces->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (pieces->bad[middle].offset + pieces->bad[middle].size <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int64_t sb_pieces_lost(const struct sb_pieces *pieces, int64_t from, int64_t to)
+{
+    int64_t lost = 0;
+
+    for (size_t i = find(pieces, from); i < pieces->count && pieces->bad[i].offset < to; i++) {
+        const struct sb_piece *piece = &pieces->bad[i];
+        int64_t begin = piece->offset > from ? piece->offset : from;
+        int64_t end = piece->offset + piece->size < to ? piece->offset + piece->size : to;
+
+        if (!piece->made)
+            lost += end - begin;
+    }
+    return lost;
+}
+
+/* Some bytes, at least one, that are all made, or all in the file: *size of them. */
+static enum sb_code read_some(struct sb_pieces *pieces, void *data, size_t *size, int64_t offset,
+                              struct sb_error *err)
+{
+    size_t i = find(pieces, offset);
+    const struct sb_piece *piece = &pieces->bad[i];
+    int64_t most;
+
+    if (i == pieces->count || piece->offset > offset) {
+        most = i == pieces->count ? INT64_MAX : piece->offset - offset;
+        if ((int64_t)*size > most)
+            *size = (size_t)most;
+        return sb_file_read_exactly(pieces->file, data, *size, offset, err);
+    }
+    if (!piece->made)
+        return sb_fail(err, SB_DAMAGED, "%s: what is missing cannot be made", pieces->file->name);
+    most = piece->offset + piece->size - offset;
+    if ((int64_t)*size > most)
+        *size = (size_t)most;
+    return sb_spool_get(&pieces->bytes, piece->at + (offset - piece->offset), data, *size, err);
+}
+
+enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, int64_t offset,
+                            struct sb_error *err)
+{
+    unsigned char *to = data;
+
+    while (size > 0) {
+        size_t some = size;
+
+        if (read_some(pieces, to, &some, offset, err))
+            return err->code;
+        to += some;
+        offset += (int64_t)some;
+        size -= some;
+    }
+    return SB_OK;
+}
+
+/* Both files; none where there is no parity file that can be used. */
+struct both {
+    struct sb_file *file;
+    struct sb_parity *parity;
+};
+
+static void close_both(struct both *both)
+{
+    sb_parity_free(both->parity);
+    sb_file_free(both->file);
+}
+
+static enum sb_code open_both(struct both *both, const char *path, struct sb_error *err)
+{
+    struct sb_error found;
+    char *name = NULL;
+    enum sb_code code;
+
+    *both = (struct both){0};
+    if (asprintf(&name, "%s" SB_PROTECT_SUFFIX, path) < 0)
+        return sb_fail_memory(err);
+    code = sb_parity_open(&both->parity, name, &found);
+    free(name);
+    if (!code && sb_protect_has_note(&both->parity->super))
+        return sb_file_open(&both->file, path, "file", err);
+    sb_parity_free(both->parity);
+    both->parity = NULL;
+    return SB_OK;
+}
+
+static enum sb_code prove(const struct both *both, struct sb_error *err)
+{
+    const struct sb_parity_check_options all = {0};
+    unsigned char head[SB_PROTECT_HEAD] = {0};
+    struct sb_parity_bad *bad = NULL;
+    size_t got;
+    enum sb_code code = sb_file_read(both->file, head, sizeof(head), 0, &got, err);
+
+    if (code || sb_protect_commit(&both->parity->super, head) != SB_COMMIT_SAME)
+        return code;
+    code = sb_parity_check(&bad, both->parity, both->file, &all, err);
+    if (!code && bad->data > 0 && !bad->of_another)
+        code =
+            sb_fail(err, SB_DAMAGED,
+                    "%s: is not as it was protected, though no commit came since: it is damaged, "
+                    "and would be protected so; repair it first, with 'shardbox verify --repair'",
+                    both->file->name);
+    sb_parity_bad_free(bad);
+    return code;
+}
+
+enum sb_code sb_pieces_prove(const char *index, struct sb_error *err)
+{
+    struct both both;
+    enum sb_code code = open_both(&both, index, err);
+
+    if (!code && both.parity)
+        code = prove(&both, err);
+    close_both(&both);
+    return code;
+}
+
+static enum sb_code read_to(struct sb_pieces *pieces, int64_t offset, int64_t size, uint32_t crc32c,
+                            struct sb_spool *out, bool *right, struct sb_error *err)
+{
+    unsigned char *block = malloc(BLOCK);
+    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    uint32_t crc = 0;
+
+    for (int64_t done = 0; !code && done < size;) {
+        size_t some = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
+
+        code = sb_pieces_read(pieces, block, some, offset + done, err);
+        if (!code)
+            code = sb_spool_add(out, block, some, err);
+        crc = code ? crc : sb_crc32c(crc, block, some);
+        done += (int64_t)some;
+    }
+    free(block);
+    *right = !code && crc == crc32c;
+    return code == SB_DAMAGED ? SB_OK : code;
+}
+
+enum sb_code sb_pieces_make(const char *shard, int64_t offset, int64_t size, uint32_t crc32c,
+                            struct sb_spool *out, bool *right, struct sb_error *err)
+{
+    const struct sb_parity_check_options wanted = {.from = offset, .to = offset + size};
+    struct sb_pieces *pieces = NULL;
+    struct both both;
+    enum sb_code code = open_both(&both, shard, err);
+
+    *right = false;
+    sb_spool_clear(out);
+    if (!code && both.parity) {
+        code = sb_pieces_new(&pieces, both.parity, both.file, shard, err);
+        if (!code)
+            code = sb_pieces_find(pieces, &wanted, NULL, err);
+        if (!code)
+            code = read_to(pieces, offset, size, crc32c, out, right, err);
+        if (code == SB_DAMAGED)
+            code = SB_OK;
+    }
+    sb_pieces_free(pieces);
+    close_both(&both);
+    return code;
+}

@@ -1,0 +1,406 @@
+#include "task/protect/before.h"
+
+#include "archive/database.h"
+#include "archive/own/own_names.h"
+#include "archive/parity/make.h"
+#include "core/crc32c.h"
+#include "core/io.h"
+#include "core/little_endian.h"
+#include "core/name.h"
+#include "task/protect/impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEADER    40
+#define NAME_MOST 255
+#define SIZE_MOST ((int64_t)1 << 20)
+
+static const char what_it_is[] = "the bytes from before a repair";
+static const char magic[8] = {'S', 'B', 'B', 'E', 'F', 'O', 'R', 'E'};
+
+/* A record as it was read; what follows its header is at `at`. */
+struct record {
+    int64_t at;
+    int64_t offset;
+    int64_t size;
+    bool cut;         /* not all of the bytes are in the file */
+    uint32_t crc, by; /* of the bytes, and of those that replace them */
+    size_t name_size;
+    char name[NAME_MOST + 1];
+};
+
+enum sb_code sb_before_name(const char *path, const char *parity_dir, struct sb_buf *out,
+                            struct sb_error *err)
+{
+    size_t base = sb_protect_base_of_shard(path);
+    const char *name = sb_base_name(path);
+
+    if (!base)
+        base = sb_index_base_size(path);
+    sb_buf_clear(out);
+    if ((parity_dir && sb_buf_add_format(out, "%s/", parity_dir)) ||
+        sb_buf_add_format(out, "%.*s" SB_REPAIR_END,
+                          (int)(parity_dir ? base - (size_t)(name - path) : base),
+                          parity_dir ? name : path))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+static enum sb_code read_exactly(int fd, void *data, size_t size, int64_t at, bool *got,
+                                 struct sb_error *err)
+{
+    size_t count;
+
+    if (sb_pread_full(fd, data, size, at, &count, what_it_is, err))
+        return err->code;
+    *got = count == size;
+    return SB_OK;
+}
+
+/* Is there a record at this place? Its bytes are compared when they are used. */
+static enum sb_code read_record(int fd, int64_t file_size, int64_t at, struct record *record,
+                                bool *is, struct sb_error *err)
+{
+    unsigned char header[HEADER];
+
+    if (read_exactly(fd, header, HEADER, at, is, err) || !*is)
+        return *is ? err->code : SB_OK;
+    *record = (struct record){.at = at + HEADER,
+                              .offset = (int64_t)sb_get_u64(header + 16),
+                              .size = (int64_t)sb_get_u64(header + 24),
+                              .crc = sb_get_u32(header + 32),
+                              .by = sb_get_u32(header + 36),
+                              .name_size = sb_get_u32(header + 12)};
+    *is = memcmp(header, magic, sizeof(magic)) == 0 && record->name_size <= NAME_MOST &&
+          record->offset >= 0 && record->size >= 0 && record->size <= SIZE_MOST;
+    if (!*is || read_exactly(fd, record->name, record->name_size, record->at, is, err))
+        return *is ? err->code : SB_OK;
+    record->at += (int64_t)record->name_size;
+    record->cut = record->size > file_size - record->at;
+    *is = *is && sb_get_u32(header + 8) == sb_crc32c(sb_crc32c(0, header + 12, HEADER - 12),
+                                                     record->name, record->name_size);
+    return SB_OK;
+}
+
+/* The first record from `at` on: where it begins, or -1. Only where one is damaged it does not
+ * begin there. */
+static enum sb_code find_record(int fd, int64_t file_size, int64_t *at, struct record *record,
+                                struct sb_error *err)
+{
+    char bytes[16 << 10];
+    bool is = false;
+    enum sb_code code = read_record(fd, file_size, *at, record, &is, err);
+
+    for (int64_t from = *at; !code && !is;) {
+        const char *found;
+        size_t got;
+
+        code = sb_pread_full(fd, bytes, sizeof(bytes), from, &got, what_it_is, err);
+        found = code ? NULL : memmem(bytes, got, magic, sizeof(magic));
+        if (code || (!found && got < sizeof(bytes))) {
+            *at = -1;
+            return code;
+        }
+        *at = from + (found ? found - bytes : (int64_t)(got - sizeof(magic)));
+        from = *at + 1;
+        if (found)
+            code = read_record(fd, file_size, *at, record, &is, err);
+    }
+    return code;
+}
+
+/* *end: of the last whole record. each: NULL, or called for each record; gap, likewise, where bytes
+ * before it are damaged. */
+static enum sb_code
+read_all(int fd, int64_t *end,
+         enum sb_code (*each)(void *context, const struct record *record, struct sb_error *err),
+         void (*gap)(void *context, int64_t from, int64_t to), void *context, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    struct record record;
+    struct stat st;
+
+    *end = 0;
+    if (fstat(fd, &st))
+        return sb_fail_errno(err, errno, "fstat");
+    while (!code) {
+        int64_t at = *end;
+
+        code = find_record(fd, st.st_size, &at, &record, err);
+        if (code || at < 0)
+            break;
+        if (at > *end && gap)
+            gap(context, *end, at);
+        code = each ? each(context, &record, err) : SB_OK;
+        if (record.cut)
+            break;
+        *end = record.at + record.size;
+    }
+    return code;
+}
+
+static enum sb_code refuse_foreign(int fd, const char *name, struct sb_error *err)
+{
+    char there[sizeof(magic)];
+    struct stat st;
+    size_t got;
+
+    if (fstat(fd, &st))
+        return sb_fail_errno(err, errno, "%s", name);
+    if (!S_ISREG(st.st_mode) || st.st_nlink > 1)
+        return sb_fail(err, SB_INVALID, "%s: is no regular file of one name; move it away", name);
+    if (sb_pread_full(fd, there, sizeof(there), 0, &got, name, err))
+        return err->code;
+    if (memcmp(there, magic, got) == 0)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s: is not of bytes that a repair has replaced; move it away",
+                   name);
+}
+
+/* After what is there; of a record that is not whole the bytes are still in their place. */
+static enum sb_code open_to_add(struct sb_before *before, const char *path, struct sb_error *err)
+{
+    const char *name = before->name.data;
+    struct stat st;
+
+    before->fd =
+        open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    if (before->fd < 0)
+        return sb_fail(err, SB_INVALID,
+                       "%s: cannot be made to keep what a repair replaces (%s); nothing is "
+                       "repaired",
+                       name, strerror(errno));
+    if (refuse_foreign(before->fd, name, err) ||
+        read_all(before->fd, &before->size, NULL, NULL, NULL, err))
+        return err->code;
+    if (stat(path, &st) == 0)
+        sb_parity_adopt(before->fd, &st);
+    if (ftruncate(before->fd, before->size))
+        return sb_fail_errno(err, errno, "%s", name);
+    return sb_sync_directory_of(name, err);
+}
+
+enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
+                           const void *bytes, const void *by, size_t size, struct sb_error *err)
+{
+    const char *name = sb_base_name(path), *what = before->name.data;
+    unsigned char header[HEADER + NAME_MOST], *at;
+    size_t length = strlen(name);
+
+    if (length > NAME_MOST)
+        return sb_fail(err, SB_LIMIT, "%s: has too long a name to be repaired", path);
+    if (before->fd < 0 && open_to_add(before, path, err))
+        return err->code;
+    memcpy(header, magic, sizeof(magic));
+    at = sb_put_u32(header + 12, (uint32_t)length);
+    at = sb_put_u64(sb_put_u64(at, (uint64_t)offset), size);
+    at = sb_put_u32(sb_put_u32(at, sb_crc32c(0, bytes, size)), sb_crc32c(0, by, size));
+    memcpy(at, name, length);
+    sb_put_u32(header + 8, sb_crc32c(0, header + 12, HEADER - 12 + length));
+    if (sb_pwrite_full(before->fd, header, HEADER + length, before->size, what, err) ||
+        sb_pwrite_full(before->fd, bytes, size, before->size + HEADER + (int64_t)length, what, err))
+        return err->code;
+    before->size += HEADER + (int64_t)(length + size);
+    return SB_OK;
+}
+
+enum sb_code sb_before_sync(struct sb_before *before, struct sb_error *err)
+{
+    return before->fd < 0 ? SB_OK : sb_fsync(before->fd, before->name.data, err);
+}
+
+void sb_before_release(struct sb_before *before)
+{
+    if (before->fd >= 0)
+        close(before->fd);
+    sb_buf_release(&before->name);
+    *before = SB_BEFORE_NONE;
+}
+
+/* What is put back. */
+struct undo {
+    const char *path;
+    const char *name; /* of the file with the bytes from before */
+    const struct sb_notify *notify;
+    bool dry_run;
+    int fd;
+    struct record *records;
+    size_t count, capacity;
+    int64_t skipped;
+    int target; /* the file of the last record that was used; -1: none */
+    char target_name[NAME_MOST + 1];
+    struct sb_buf bytes[2]; /* as they are, and as they were */
+};
+
+static enum sb_code collect(void *context, const struct record *record, struct sb_error *err)
+{
+    struct undo *undo = context;
+
+    if (sb_grow(&undo->records, &undo->capacity, undo->count + 1, sizeof(*record), err))
+        return err->code;
+    undo->records[undo->count++] = *record;
+    return SB_OK;
+}
+
+/* Nothing but the files of this archive, or this file, whoever wrote the record. */
+static bool is_own(const struct undo *undo, const struct record *record)
+{
+    const char *own = sb_base_name(undo->path);
+    char base[NAME_MOST + 1];
+    size_t size = sb_index_base_size(own);
+
+    if (size > NAME_MOST || strlen(record->name) != record->name_size)
+        return false;
+    memcpy(base, own, size);
+    base[size] = '\0';
+    return strcmp(record->name, own) == 0 || sb_own_of(record->name, base).kind == SB_OWN_SHARD;
+}
+
+static enum sb_code open_target(struct undo *undo, const struct record *record,
+                                struct sb_error *err)
+{
+    size_t directory = (size_t)(sb_base_name(undo->path) - undo->path);
+    struct sb_buf path = {0};
+
+    if (undo->target >= 0 && strcmp(undo->target_name, record->name) == 0)
+        return SB_OK;
+    if (undo->target >= 0)
+        close(undo->target);
+    if (sb_buf_add(&path, undo->path, directory) || sb_buf_add_text(&path, record->name)) {
+        undo->target = -1;
+        return sb_fail_memory(err);
+    }
+    undo->target = open(path.data, (undo->dry_run ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC |
+                                       O_NONBLOCK | O_NOCTTY);
+    sb_buf_release(&path);
+    memcpy(undo->target_name, record->name, sizeof(undo->target_name));
+    return undo->target < 0 ? sb_fail_errno(err, errno, "%s", record->name) : SB_OK;
+}
+
+static void skip(struct undo *undo, const struct record *record, const char *why)
+{
+    undo->skipped++;
+    sb_report(undo->notify, SB_PROBLEM, "changed", record->name,
+              "bytes %" PRId64 " to %" PRId64 " %s, and are left as they are", record->offset,
+              record->offset + record->size - 1, why);
+}
+
+static void say_gap(void *context, int64_t from, int64_t to)
+{
+    struct undo *undo = context;
+
+    undo->skipped++;
+    sb_report(undo->notify, SB_PROBLEM, "damaged", undo->name,
+              "bytes %" PRId64 " to %" PRId64 " of it are damaged, and what they kept is lost",
+              from, to - 1);
+}
+
+/* Of the file, and of what was kept. */
+static enum sb_code load(struct undo *undo, const struct record *record, bool *there, bool *kept,
+                         struct sb_error *err)
+{
+    size_t size = (size_t)record->size;
+
+    for (unsigned i = 0; i < 2; i++) {
+        sb_buf_clear(&undo->bytes[i]);
+        if (sb_buf_reserve(&undo->bytes[i], size + 1))
+            return sb_fail_memory(err);
+    }
+    if (read_exactly(undo->target, undo->bytes[0].data, size, record->offset, there, err))
+        return err->code;
+    return read_exactly(undo->fd, undo->bytes[1].data, size, record->at, kept, err);
+}
+
+static enum sb_code put_back(struct undo *undo, const struct record *record, struct sb_error *err)
+{
+    size_t size = (size_t)record->size;
+    bool there = false, kept = false;
+    uint32_t crc;
+
+    if (!is_own(undo, record)) {
+        skip(undo, record, "are of no file of this archive");
+        return SB_OK;
+    }
+    if (open_target(undo, record, err)) {
+        if (err->code != SB_NOENT)
+            return err->code;
+        skip(undo, record, "are missing");
+        return SB_OK;
+    }
+    if (load(undo, record, &there, &kept, err))
+        return err->code;
+    crc = sb_crc32c(0, undo->bytes[0].data, size);
+    /* A killed run did not replace them. */
+    if (there && crc == record->crc)
+        return SB_OK;
+    if (!there || crc != record->by) {
+        skip(undo, record, there ? "changed since the repair" : "are missing");
+        return SB_OK;
+    }
+    if (!kept || sb_crc32c(0, undo->bytes[1].data, size) != record->crc) {
+        skip(undo, record, "were not kept as they were");
+        return SB_OK;
+    }
+    sb_report(undo->notify, SB_NOTE, undo->dry_run ? "would-undo" : "undone", record->name,
+              "bytes %" PRId64 " to %" PRId64 " %s as they were before the repair", record->offset,
+              record->offset + record->size - 1, undo->dry_run ? "would be" : "are");
+    if (undo->dry_run)
+        return SB_OK;
+    if (sb_pwrite_full(undo->target, undo->bytes[1].data, size, record->offset, record->name, err))
+        return err->code;
+    return sb_fsync(undo->target, record->name, err);
+}
+
+static enum sb_code undo_all(struct undo *undo, struct sb_error *err)
+{
+    enum sb_code code = refuse_foreign(undo->fd, undo->name, err);
+    int64_t end;
+
+    if (!code)
+        code = read_all(undo->fd, &end, collect, say_gap, undo, err);
+    for (size_t i = undo->count; !code && i > 0; i--)
+        code = put_back(undo, &undo->records[i - 1], err);
+    if (code || undo->dry_run || undo->skipped > 0)
+        return code;
+    if (unlink(undo->name))
+        return sb_fail_errno(err, errno, "%s: cannot be removed", undo->name);
+    return sb_sync_directory_of(undo->name, err);
+}
+
+enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_run,
+                            const struct sb_notify *notify, struct sb_error *err)
+{
+    struct undo undo = {.path = path, .notify = notify, .dry_run = dry_run, .fd = -1, .target = -1};
+    struct sb_protect_holds holds = {0};
+    struct sb_buf name = {0};
+    enum sb_code code = sb_before_name(path, parity_dir, &name, err);
+
+    if (!code && !dry_run)
+        code = sb_protect_hold(&holds, path, err);
+    if (!code)
+        undo.fd = open(name.data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    undo.name = name.data;
+    if (!code && undo.fd < 0)
+        code = errno == ENOENT
+                   ? sb_fail(err, SB_NOENT, "%s: no repair has left it; nothing can be put back",
+                             name.data)
+                   : sb_fail_errno(err, errno, "%s", name.data);
+    if (!code)
+        code = undo_all(&undo, err);
+    if (undo.target >= 0)
+        close(undo.target);
+    sb_protect_release(&holds);
+    if (undo.fd >= 0)
+        close(undo.fd);
+    for (unsigned i = 0; i < 2; i++)
+        sb_buf_release(&undo.bytes[i]);
+    sb_buf_release(&name);
+    free(undo.records);
+    return code;
+}

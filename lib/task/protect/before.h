@@ -1,0 +1,60 @@
+/*
+ * ARCHIVE-before-repair: the bytes that repairs have replaced, so that they can be put back
+ * (shardbox-archive(5)). Of a file that is no part of an archive: FILE-before-repair.
+ *
+ * It grows by each repair. What a repair replaces is synced here before it is replaced: so a record
+ * that a killed run left unfinished is of bytes that are still in their place. A record is a header
+ * of 40 bytes, a name and the bytes; numbers are little-endian:
+ *
+ *        0    8  "SBBEFORE"
+ *        8    4  CRC32C of the rest of the header and of the name
+ *       12    4  length of the name
+ *       16    8  offset
+ *       24    8  how many bytes
+ *       32    4  CRC32C of the bytes
+ *       36    4  CRC32C of what the repair writes in their place
+ *
+ * The name is that of the file, in the directory of the archive. Belongs to one thread at a time.
+ */
+#ifndef SB_TASK_PROTECT_BEFORE_H
+#define SB_TASK_PROTECT_BEFORE_H
+
+#include "core/buf.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Its name for a file of an archive, or any other; in parity_dir, or if that is NULL beside it. */
+enum sb_code sb_before_name(const char *path, const char *parity_dir, struct sb_buf *out,
+                            struct sb_error *err) SB_CHECKED;
+
+struct sb_before {
+    struct sb_buf name;
+    int fd; /* -1: nothing was added yet */
+    int64_t size;
+};
+
+#define SB_BEFORE_NONE ((struct sb_before){.fd = -1})
+
+/* Adds `size` bytes, which are replaced by as many. The first time it is opened, or made.
+ * SB_INVALID: it cannot be made, or what is there is none of these. */
+enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
+                           const void *bytes, const void *by, size_t size,
+                           struct sb_error *err) SB_CHECKED;
+
+/* What was added is on disk. */
+enum sb_code sb_before_sync(struct sb_before *before, struct sb_error *err) SB_CHECKED;
+
+void sb_before_release(struct sb_before *before);
+
+/*
+ * Puts back, of the archive or the file at `path`, all bytes that are still as the repairs wrote
+ * them, the last repair first, and then removes the file. Bytes that changed since are skipped,
+ * SB_PROBLEM "changed" by the name of their file, and then it stays. SB_NOENT: there is none.
+ */
+enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_run,
+                            const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+#endif

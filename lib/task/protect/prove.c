@@ -1,0 +1,323 @@
+#include "task/protect/prove.h"
+
+#include "archive/archive.h"
+#include "archive/database.h"
+#include "archive/own/own_names.h"
+#include "archive/shards.h"
+#include "core/crc32c.h"
+#include "core/io.h"
+#include "store/feed/feed.h"
+#include "store/store.h"
+#include "task/verify/bag.h"
+#include "task/verify/container.h"
+#include "task/verify/syrah.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK ((size_t)1 << 20)
+
+/* The files of a shard, compared with the checksums that the index has. */
+struct sb_prove {
+    const struct sb_protected *work;
+    struct sb_protect_holds holds;
+    struct sb_archive *archive;
+    struct sb_shards *shards;
+    struct sb_cursor *cursor; /* by their offsets */
+    struct sb_entry entry;    /* the file that is being read */
+    bool ended;               /* there is none any more */
+    int64_t done;             /* bytes of it, and their CRC32C */
+    uint32_t crc;
+    int64_t damaged;
+};
+
+static enum sb_code fail_without_index(const struct sb_protected *work, struct sb_error *err)
+{
+    struct sb_error why = *err;
+
+    if (why.code != SB_DAMAGED && why.code != SB_FORMAT && why.code != SB_NOENT)
+        return why.code;
+    return sb_fail(err, why.code == SB_FORMAT ? SB_DAMAGED : why.code,
+                   "%s: changed, and without its index (%s) damage in it looks like a change; "
+                   "bring the index back first, or if this is no shard, --remove its "
+                   "parity file",
+                   work->path, why.text);
+}
+
+/* *used: the archive has its files in it. */
+static enum sb_code open_archive(struct sb_prove *prove, size_t base, bool *used,
+                                 struct sb_error *err)
+{
+    const struct sb_protected *work = prove->work;
+    uint32_t shard = sb_own_of_rest(work->path + base).shard;
+    const struct sb_query query = {.order = SB_BY_ADDRESS,
+                                   .files = true,
+                                   .shard_first = shard,
+                                   .shard_last = shard,
+                                   .extents = true,
+                                   .steady = true};
+    char *name = strndup(work->path, base);
+    enum sb_code code = name ? SB_OK : sb_fail_memory(err);
+    struct stat st;
+
+    *used = false;
+    if (!code && sb_archive_open(&prove->archive, name, err)) {
+        free(name);
+        return !work->parity && (err->code == SB_NOENT || err->code == SB_FORMAT)
+                   ? SB_OK
+                   : fail_without_index(work, err);
+    }
+    if (!code)
+        code = sb_shards_open(&prove->shards, prove->archive, err);
+    if (!code) {
+        code = sb_shards_stat(prove->shards, shard, &st, err);
+        *used = !code && sb_is_same_file(&st, &work->file->st);
+        if (code == SB_NOENT || code == SB_FORMAT)
+            code = SB_OK;
+    }
+    if (*used)
+        code = sb_cursor_open(&prove->cursor, prove->archive, &query, err);
+    free(name);
+    return code;
+}
+
+/* The next file with bytes and a CRC32C. */
+static enum sb_code next_file(struct sb_prove *prove, struct sb_error *err)
+{
+    struct sb_entry *entry = &prove->entry;
+    enum sb_code code;
+
+    prove->done = 0;
+    prove->crc = 0;
+    do
+        code = sb_cursor_next(prove->cursor, entry, err);
+    while (!code && !entry->defect && (entry->size == 0 || !(entry->has & SB_HAS_CRC)));
+    if (!code && entry->defect)
+        return sb_fail(err, SB_DAMAGED,
+                       "%s: the index of its archive is damaged (%s); repair it first, as "
+                       "'shardbox verify' says",
+                       prove->work->path, entry->defect);
+    prove->ended = code == SB_END;
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code begin_shard(struct sb_prove **out, const struct sb_protected *work, size_t base,
+                                struct sb_error *err)
+{
+    struct sb_prove *prove = calloc(1, sizeof(*prove));
+    enum sb_code code = prove ? SB_OK : sb_fail_memory(err);
+    bool used = false;
+
+    if (!code) {
+        prove->work = work;
+        code = sb_protect_hold_to_read(&prove->holds, work->path, err);
+    }
+    if (!code)
+        code = open_archive(prove, base, &used, err);
+    if (!code && used)
+        code = next_file(prove, err);
+    if (!code && used)
+        *out = prove;
+    else
+        sb_prove_free(prove);
+    return code;
+}
+
+void sb_prove_free(struct sb_prove *prove)
+{
+    if (!prove)
+        return;
+    sb_cursor_free(prove->cursor);
+    sb_shards_free(prove->shards);
+    sb_archive_free(prove->archive);
+    sb_protect_release(&prove->holds);
+    free(prove);
+}
+
+static void judge_file(struct sb_prove *prove)
+{
+    const struct sb_entry *entry = &prove->entry;
+
+    if (prove->crc == entry->crc32c)
+        return;
+    prove->damaged++;
+    sb_report(prove->work->options->notify, SB_PROBLEM, "damaged", entry->path, "is damaged, in %s",
+              prove->work->path);
+}
+
+/* A file that begins before the one before it ends is read by itself. */
+static enum sb_code read_alone(struct sb_prove *prove, struct sb_error *err)
+{
+    const struct sb_entry *entry = &prove->entry;
+    unsigned char *bytes = malloc(BLOCK);
+    enum sb_code code = bytes ? SB_OK : sb_fail_memory(err);
+
+    prove->crc = 0;
+    for (int64_t done = 0; !code && done < entry->size;) {
+        int64_t left = entry->size - done;
+        size_t got = 0, size = left < (int64_t)BLOCK ? (size_t)left : BLOCK;
+
+        code = sb_file_read(prove->work->file, bytes, size, entry->offset + done, &got, err);
+        prove->crc = sb_crc32c(prove->crc, bytes, got);
+        done += (int64_t)size;
+    }
+    free(bytes);
+    if (!code)
+        judge_file(prove);
+    return code ? code : next_file(prove, err);
+}
+
+enum sb_code sb_prove_read(void *context, int64_t offset, const void *bytes, size_t size,
+                           struct sb_error *err)
+{
+    struct sb_prove *prove = context;
+    const struct sb_entry *entry = &prove->entry;
+    int64_t end = offset + (int64_t)size, at = offset;
+    enum sb_code code = SB_OK;
+
+    while (!code && !prove->ended && entry->offset < end) {
+        int64_t from = entry->offset > at ? entry->offset : at, to = entry->offset + entry->size;
+
+        if (entry->offset + prove->done < at) {
+            code = read_alone(prove, err);
+            continue;
+        }
+        to = to < end ? to : end;
+        prove->crc =
+            sb_crc32c(prove->crc, (const char *)bytes + (from - offset), (size_t)(to - from));
+        prove->done += to - from;
+        at = to;
+        if (to < entry->offset + entry->size)
+            return SB_OK;
+        judge_file(prove);
+        code = next_file(prove, err);
+    }
+    return code;
+}
+
+enum sb_code sb_prove_end(void *context, struct sb_error *err)
+{
+    struct sb_prove *prove = context;
+    enum sb_code code = SB_OK;
+
+    /* What is left lies past the end. */
+    while (!code && !prove->ended) {
+        prove->crc = ~prove->entry.crc32c;
+        judge_file(prove);
+        code = next_file(prove, err);
+    }
+    if (code || prove->damaged == 0)
+        return code;
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: damage would be protected; repair it first, with 'shardbox verify "
+                   "--repair' or from a copy",
+                   prove->work->path);
+}
+
+/* What a check says of the bytes, and not of names. */
+static void hear_defect(void *context, const struct sb_defect *defect)
+{
+    static const char *const kinds[] = {"damaged", "truncated", "unreadable", "checksum",
+                                        "limits",  "frame",     "shard",      "bounds"};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        *(bool *)context |= strcmp(defect->kind, kinds[i]) == 0;
+}
+
+/* To the end of what is compressed. */
+static enum sb_code drain(const char *path, bool *damaged, struct sb_error *err)
+{
+    const struct sb_feed_options options = {.threads = 1};
+    struct sb_feed_watch watch = {0};
+    struct sb_feed *feed = NULL;
+    char *bytes = malloc(BLOCK);
+    struct sb_input input;
+    enum sb_code code = bytes ? sb_input_open(&input, path, SB_UNKNOWN, err) : sb_fail_memory(err);
+    bool open = bytes && !code;
+    size_t got;
+
+    if (!code)
+        code = sb_feed_open(&feed, &input, &options, &watch, err);
+    while (!code) {
+        got = 0;
+        code = sb_feed_fill(feed, bytes, BLOCK, &got, err);
+    }
+    *damaged = code == SB_DAMAGED;
+    sb_feed_free(feed);
+    if (open)
+        sb_input_close(&input);
+    free(bytes);
+    return code == SB_END || code == SB_DAMAGED || code == SB_FORMAT ? SB_OK : code;
+}
+
+static enum sb_code check_store(struct sb_store *store, const struct sb_protected *work,
+                                bool *damaged, struct sb_error *err)
+{
+    const struct sb_verify_options options = {.threads = work->options->threads};
+    const struct sb_verify_bag_options bag = {.threads = work->options->threads};
+    const struct sb_verify_events events = {.context = damaged, .found = hear_defect};
+    struct sb_verify_syrah_result counts;
+    struct sb_verify_bag_result records;
+    struct sb_verify_result result;
+    const char *unproved;
+
+    if (sb_store_is_compressed(store))
+        return drain(work->path, damaged, err);
+    if (sb_store_can(store, SB_CAN_BAGS))
+        return sb_verify_bag(work->path, &bag, &events, NULL, &records, err);
+    if (sb_store_can(store, SB_CAN_ITEMS))
+        return sb_verify_syrah(work->file, &options, &events, &result, &counts, err);
+    if (sb_store_archive(store) || sb_store_can(store, SB_CAN_WALK | SB_CAN_KEYS))
+        return SB_OK;
+    return sb_verify_container(store, &options, &events, NULL, &result, &unproved, err);
+}
+
+static enum sb_code check_container(const struct sb_protected *work, bool *damaged,
+                                    struct sb_error *err)
+{
+    const struct sb_store_options by_content = {0};
+    struct sb_store *store = NULL;
+    enum sb_code code = sb_store_open(&store, work->path, &by_content, err);
+
+    if (!code)
+        code = check_store(store, work, damaged, err);
+    sb_store_free(store);
+    if (code == SB_DAMAGED)
+        *damaged = true;
+    return code && sb_ends_work(err) && code != SB_FORMAT && code != SB_DAMAGED ? code : SB_OK;
+}
+
+enum sb_code sb_prove_own(const struct sb_protected *work, bool *damaged, struct sb_error *err)
+{
+    enum sb_protect_commit commit = SB_COMMIT_NONE;
+
+    *damaged = false;
+    if (sb_protect_base_of_shard(work->path) > 0)
+        return SB_OK;
+    if (work->parity && sb_protected_commit(work, &commit, err))
+        return err->code;
+    if (commit == SB_COMMIT_LOST || sb_begins_like_index(work->path))
+        *damaged = commit == SB_COMMIT_LOST || !sb_database_is_sound(work->path);
+    else
+        return check_container(work, damaged, err);
+    return SB_OK;
+}
+
+enum sb_code sb_prove_begin(struct sb_prove **out, const struct sb_protected *work,
+                            struct sb_error *err)
+{
+    size_t base = sb_protect_base_of_shard(work->path);
+    bool damaged;
+
+    *out = NULL;
+    if (base > 0)
+        return begin_shard(out, work, base, err);
+    if (sb_prove_own(work, &damaged, err))
+        return err->code;
+    if (damaged)
+        return sb_fail(err, SB_DAMAGED,
+                       "%s: is damaged, as 'shardbox verify' says, and is not protected so; "
+                       "repair it first, or take it from a copy",
+                       work->path);
+    return SB_OK;
+}

@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# Bytes are proved before they are protected, moved or replaced; parity files belong to whom their file does.
+
+load helper
+
+# An archive a of 20 files and a large one, its parity files, and a copy of all in good/.
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    mkdir tree good
+    for i in $(seq 10 29); do
+        head -c 20000 /dev/urandom >"tree/f$i"
+    done
+    head -c 6000000 /dev/urandom >tree/large
+    sb pack -q a -C tree .
+    sb protect -q a
+    cp -p a* good
+}
+
+# of NAME COLUMN
+of() {
+    sql a "SELECT $2 FROM files WHERE path = '$1'"
+}
+
+# spoil FILE OFFSET: with a new time.
+spoil() {
+    printf XYZ | dd of="$1" bs=1M seek="$2" oflag=seek_bytes conv=notrunc status=none
+}
+
+spoil_file() {
+    spoil "a-shard-0000$(of "$1" shard)" $(($(of "$1" offset) + 777))
+}
+
+# All files of an archive are those of the tree, but for these.
+has_tree() {
+    rm -rf out
+    run --separate-stderr sb unpack -q -C out "$1"
+    for file in tree/*; do
+        [[ " $2 " == *" ${file#tree/} "* ]] || cmp "$file" "out/${file#tree/}" || fail "$file"
+    done
+}
+
+@test "a writer with --protect does not change a damaged index, and others do" {
+    spoil a 9000
+    cp a as-it-is
+    seq 10 >new
+    for act in 'pack --append --protect a new' 'rm --protect a f10' 'mv --protect a f10 f9' 'upgrade --protect a' 'defrag --protect --quick a'; do
+        # shellcheck disable=SC2086
+        run_fail 1 sb $act || run_fail 2 sb $act
+        stderr_has "a: is not as it was protected, though no commit came since: it is damaged, and would be protected so; repair it first, with 'shardbox verify --repair'"
+        cmp a as-it-is
+    done
+    run_ok sb verify --repair a
+    cmp a good/a
+    run_ok sb pack --append --protect a new
+    run_ok sb protect --check a
+    run_ok sb verify a
+}
+
+@test "an index that Barecat has written since is protected" {
+    sql a "UPDATE files SET mtime_ns = 1 WHERE path = 'f10'"
+    seq 10 >new
+    run_ok sb pack --append --protect a new
+    run_ok sb protect --check a
+}
+
+@test "a damaged shard gets no parity file, and keeps the one that it has" {
+    spoil_file f12
+    spoil_file f15
+    rm a-shard-00000-parity
+    run_fail 1 sb protect --update a
+    stderr_is "shardbox protect: f12: is damaged, in a-shard-00000
+shardbox protect: f15: is damaged, in a-shard-00000
+shardbox protect: a-shard-00000: damage would be protected; repair it first, with 'shardbox verify --repair' or from a copy"
+    [[ ! -e a-shard-00000-parity ]]
+    cp -p good/a-shard-00000-parity .
+    run_fail 1 sb protect --update --redundancy=10% a-shard-00000
+    cmp a-shard-00000-parity good/a-shard-00000-parity
+    run_fail 1 sb pack --append --protect a tree/f10 || run_fail 1 sb rm --protect a f10
+    stderr_has "a: is written, but not all of its parity is current; run 'shardbox protect --update' on it"
+    run_ok sb verify --repair a
+    run_ok sb protect --update a
+    run_ok sb protect --check a
+}
+
+@test "a file past the end of its shard is damage, too" {
+    run_ok sb protect --remove a
+    truncate -s -5 a-shard-00000
+    run_fail 1 sb protect a
+    stderr_has 'is damaged, in a-shard-00000'
+}
+
+@test "defrag and split repair what is damaged before they move files" {
+    for act in 'defrag a' 'split --shard-size=1M a'; do
+        cp -p good/* .
+        run_ok sb rm a f11
+        spoil_file f12
+        spoil_file large
+        # shellcheck disable=SC2086
+        run_ok sb $act
+        run_ok sb verify a
+        has_tree a f11
+        [[ -e a-before-repair ]]
+        rm -f a*
+    done
+}
+
+@test "what they cannot repair stays where it is, with all that could help it" {
+    for act in 'defrag a' 'split --shard-size=1M a'; do
+        cp -p good/* .
+        run_ok sb rm a f11
+        spoil_file f12
+        rm a-shard-00000-parity
+        cp a-shard-00000 as-it-is
+        # shellcheck disable=SC2086
+        run_fail 1 sb $act
+        stderr_has "a: has damaged files, which its parity files could still help, but not once files are moved; bring them back with 'shardbox verify --repair' or --repair-from, or remove them"
+        cmp a-shard-00000 as-it-is
+        run_ok sb rm a f12
+        # shellcheck disable=SC2086
+        run_ok sb $act
+        run_ok sb verify a
+        has_tree a 'f11 f12'
+        rm -f a*
+    done
+}
+
+@test "without any parity file a damaged file ends a defrag, and is not moved" {
+    run_ok sb protect --remove a
+    run_ok sb rm a f11
+    spoil_file f20
+    offset=$(of f20 offset)
+    for act in 'defrag a' 'split --shard-size=1M a'; do
+        # shellcheck disable=SC2086
+        run_fail 1 sb $act
+        stderr_has 'f20: its bytes do not match its checksum, and no parity file makes them; it stays where it is'
+        stderr_has "a: ended at a damaged file, which is not moved; bring it back with 'shardbox verify --repair' or --repair-from, or remove it, and run this again"
+        [[ $(of f20 offset) == "$offset" ]]
+        run_fail 1 sb verify a
+        has_tree a 'f11 f20'
+    done
+    run_ok sb rm a f20
+    run_ok sb defrag a
+    run_ok sb verify a
+    has_tree a 'f11 f20'
+}
+
+@test "merge and split -o put what parity makes into the output, and leave out what it does not" {
+    spoil_file f12
+    spoil_file large
+    cp a-shard-00000 as-it-is
+    run_ok sb merge -o m a
+    stderr_has 'f12: is damaged; its bytes are made by the parity file of its shard'
+    stderr_has 'large: is damaged; its bytes are made by the parity file of its shard'
+    run_ok sb verify m
+    has_tree m
+    run_ok sb split --parts=2 -o 'p{}' a
+    run_ok sb merge -o both p0 p1
+    has_tree both
+    cmp a-shard-00000 as-it-is
+    rm a-shard-00000-parity
+    run_fail 1 sb merge -o n a
+    stderr_has 'f12: its bytes do not match their checksum; left out'
+    stderr_has 'large: '
+    run_ok sb verify n
+    has_tree n 'f12 large'
+}
+
+@test "after a run was killed and the index lost, all is settled by the repair" {
+    need_shim
+    head -c 100000 /dev/urandom >new
+    local n
+    for n in 1 2 3 4 5 6 8 10 12 15; do
+        rm -f a*
+        cp -p good/* .
+        run --separate-stderr env FAULT_CALLS=write,sync,rename FAULT_AT="$n" FAULT_HOW=kill \
+            LD_PRELOAD="$FAULT_SHIM" "$SHARDBOX" pack --append --seal a new
+        ((status != 0)) || break
+        rm -f a a-journal
+        spoil a-shard-00000 30000
+        # With what has a shard's name, and is not known to be of a commit.
+        run --separate-stderr sb verify --repair a
+        ((status == 1)) || fail "at $n"
+        run_ok sb upgrade --accept a
+        mkdir aside
+        if [[ -e a-shard-00001 ]]; then
+            run_fail 2 sb pack --append a new
+            stderr_has 'move it away'
+            mv a-shard-00001 aside
+        fi
+        [[ ! -e a.new ]] || fail "at $n: a note"
+        run_ok sb pack --append a new
+        run_ok sb verify a
+        run_ok sb protect --update a
+        run_ok sb protect --check a
+        has_tree a
+        rm -r aside
+    done
+    ((n > 5))
+}
+
+@test "parity files have the owner and the mode of their file, whoever makes them" {
+    ((EUID == 0)) || skip 'only root gives files away'
+    run_ok sb protect --remove a
+    chown 12345:12345 a a-shard-00000
+    chmod 640 a-shard-00000
+    run_ok sb protect a
+    [[ $(stat -c '%u:%g %a' a-parity) == '12345:12345 644' ]]
+    [[ $(stat -c '%u:%g %a' a-shard-00000-parity) == '12345:12345 640' ]]
+    chmod 600 a a-shard-00000
+    run_ok sb protect --update a
+    [[ $(stat -c '%u:%g %a' a-parity a-shard-00000-parity) == $'12345:12345 600\n12345:12345 600' ]]
+    rm a
+    spoil a-shard-00000 30000
+    run --separate-stderr sb verify --repair a
+    [[ $(stat -c '%u:%g %a' a a-before-repair) == $'12345:12345 600\n12345:12345 600' ]]
+}
