@@ -248,7 +248,7 @@ static enum sb_code mend(struct sb_mover *mover, size_t number, int fd, struct s
     struct sb_spool made = {.fd = -1, .beside = mover->hold.path};
     struct place place = {.fd = fd, .at = move->offset, .name = mover->hold.path};
     char *shard;
-    bool right;
+    bool right = false;
     enum sb_code code;
 
     if (number >= mover->stop)

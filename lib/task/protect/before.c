@@ -123,7 +123,7 @@ read_all(int fd, int64_t *end,
          void (*gap)(void *context, int64_t from, int64_t to), void *context, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
-    struct record record;
+    struct record record = {0};
     struct stat st;
 
     *end = 0;

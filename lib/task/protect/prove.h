@@ -17,11 +17,11 @@ struct sb_prove;
 enum sb_code sb_prove_begin(struct sb_prove **out, const struct sb_protected *work,
                             struct sb_error *err) SB_CHECKED;
 
-/* prove: the struct. As `read` and `proved` of archive/parity/make.h. Both report files that are
+/* context: the struct. As `read` and `proved` of archive/parity/make.h. Both report files that are
  * damaged; then the second is SB_DAMAGED. */
-enum sb_code sb_prove_read(void *prove, int64_t offset, const void *bytes, size_t size,
+enum sb_code sb_prove_read(void *context, int64_t offset, const void *bytes, size_t size,
                            struct sb_error *err) SB_CHECKED;
-enum sb_code sb_prove_end(void *prove, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_prove_end(void *context, struct sb_error *err) SB_CHECKED;
 void sb_prove_free(struct sb_prove *prove); /* NULL is allowed */
 
 /* Do the checks of the file itself call it damaged? False also where it has none. */
