@@ -62,7 +62,10 @@ struct archive_source {
     int64_t sample, sample_end; /* the next one, and the end of the share */
     uint32_t file, file_count;  /* of the sample before it: the next one */
     struct sb_owner_names owners;
+    unsigned char *parity; /* of each shard: what is known of its parity file */
 };
+
+enum { PARITY_UNKNOWN, PARITY_NONE, PARITY_THERE };
 
 /* The bytes of a shard from `start` on that are in `data`, for rows of that generation. */
 struct archive_loader {
@@ -105,6 +108,7 @@ static void free_source(struct sb_source *base)
     sb_owner_names_release(&source->owners);
     sb_content_free(source->content);
     sb_shards_free(source->shards);
+    free(source->parity);
     free(source);
 }
 
@@ -504,14 +508,24 @@ static bool has_hole(struct archive_loader *loader, const struct sb_entry *row)
     return row->offset + row->size > loader->dense;
 }
 
+/* Of each shard it is looked for once. */
 static bool has_parity(const struct archive_source *source, const struct sb_entry *row)
 {
+    unsigned char *parity = source->parity + row->shard;
+    unsigned char known = __atomic_load_n(parity, __ATOMIC_RELAXED);
     struct sb_buf shard = {0};
-    bool has = (row->has & SB_HAS_CRC) && !sb_shards_path(source->shards, row->shard, &shard) &&
-               !sb_buf_add_text(&shard, SB_PROTECT_SUFFIX) && access(shard.data, R_OK) == 0;
 
-    sb_buf_release(&shard);
-    return has;
+    if (!(row->has & SB_HAS_CRC))
+        return false;
+    if (known == PARITY_UNKNOWN) {
+        bool there = !sb_shards_path(source->shards, row->shard, &shard) &&
+                     !sb_buf_add_text(&shard, SB_PROTECT_SUFFIX) && access(shard.data, R_OK) == 0;
+
+        known = there ? PARITY_THERE : PARITY_NONE;
+        __atomic_store_n(parity, known, __ATOMIC_RELAXED);
+        sb_buf_release(&shard);
+    }
+    return known == PARITY_THERE;
 }
 
 /* The right bytes of a damaged file, by the parity file of its shard; SB_END: it does not make
@@ -698,7 +712,8 @@ enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *a
         .ops = &ops, .name = sb_archive_path(archive), .loads = true, .unique = true};
     source->archive = archive;
     source->options = *options;
-    code = sb_shards_open(&source->shards, archive, err);
+    source->parity = calloc(SB_SHARD_MAX + 1, 1);
+    code = source->parity ? sb_shards_open(&source->shards, archive, err) : sb_fail_memory(err);
     if (!code)
         code = sb_content_open(&source->content, archive, source->shards, err);
     if (!code)

@@ -187,20 +187,55 @@ static enum sb_code add_hole(struct sb_rewrite *rewrite, struct sb_file *file, i
     return sb_fsync(file->fd, file->name, err);
 }
 
-static enum sb_code add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
-                        const unsigned char *bytes, size_t size, struct sb_error *err)
+/* How many zeros from the offset on need not be written, as the file has a hole there. */
+static size_t skip_hole(const struct sb_file *file, int64_t offset, size_t size)
+{
+    bool hole = false;
+    struct stat st;
+    int64_t run;
+
+    if (fstat(file->fd, &st) || st.st_size <= offset)
+        return 0;
+    run = sb_run_length(file->fd, &st, offset, &hole);
+    if (!hole)
+        return 0;
+    return run < (int64_t)size ? (size_t)run : size;
+}
+
+static enum sb_code add_zeros(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
+                              size_t size, struct sb_error *err)
 {
     static const unsigned char zeros[PART_BYTES];
     enum sb_code code = SB_OK;
     struct stat st;
 
     while (!code && size > 0) {
+        size_t some = skip_hole(file, offset, size);
+
+        if (some == 0 && fstat(file->fd, &st) == 0 && st.st_size <= offset)
+            return add_hole(rewrite, file, offset, size, err);
+        if (some == 0) {
+            some = size < PART_BYTES ? size : PART_BYTES;
+            code = add_part(rewrite, file, offset, zeros, some, err);
+        }
+        offset += (int64_t)some;
+        size -= some;
+    }
+    return code;
+}
+
+static enum sb_code add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
+                        const unsigned char *bytes, size_t size, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (!bytes)
+        return add_zeros(rewrite, file, offset, size, err);
+    while (!code && size > 0) {
         size_t some = size < PART_BYTES ? size : PART_BYTES;
 
-        if (!bytes && fstat(file->fd, &st) == 0 && st.st_size <= offset)
-            return add_hole(rewrite, file, offset, size, err);
-        code = add_part(rewrite, file, offset, bytes ? bytes : zeros, some, err);
-        bytes = bytes ? bytes + some : NULL;
+        code = add_part(rewrite, file, offset, bytes, some, err);
+        bytes += some;
         offset += (int64_t)some;
         size -= some;
     }
