@@ -204,6 +204,13 @@ build_tree() {
     find "$dir" -depth -exec touch -h -d '2001-02-03 04:05:06.123456789Z' {} +
 }
 
+# fill SIZE CHARACTER: prints it so many times.
+fill() {
+    local text
+    printf -v text '%*s' "$1" ''
+    printf '%s' "${text// /$2}"
+}
+
 # Adds names that are not UTF-8, whose parent SQLite computes rightly all the same.
 make_raw_names() {
     printf 'latin\n' >"$1/"$'caf\xe9'

@@ -804,7 +804,7 @@ END
 @test "a damaged file is not forgotten over others that are read in part" {
     mkdir tree
     head -c 600000 /dev/urandom >tree/large
-    for i in {1..2500}; do truncate -s 140000 "tree/$i"; done
+    truncate -s 140000 tree/{1..2500}
     sb pack a.barecat -C tree .
     place=$(sql a.barecat "SELECT offset FROM files WHERE path = 'large'")
     flip_byte a.barecat-shard-00000 "$((place + 1000))"

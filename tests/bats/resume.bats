@@ -7,7 +7,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
     mkdir -p t/a t/b t/c/d
     for i in {1..40}; do
-        head -c $((i * 97)) /dev/zero | tr '\0' "$((i % 10))" >"t/a/$i"
+        fill $((i * 97)) $((i % 10)) >"t/a/$i"
         printf '%s\n' "$i" >"t/b/$i"
     done
     seq 9000 >t/c/d/large

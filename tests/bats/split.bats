@@ -7,7 +7,7 @@ make_files() {
     mkdir -p tree/{one,two,three/deep,empty/inner}
     for i in {1..60}; do
         printf 'file %d\n' "$i" >"tree/one/$i.txt"
-        head -c $((i * 37)) /dev/zero | tr '\0' x >"tree/two/$i.bin"
+        fill $((i * 37)) x >"tree/two/$i.bin"
         printf '%d' "$i" >"tree/three/deep/$i"
     done
     ln -s ../one/1.txt tree/two/link

@@ -9,7 +9,7 @@ MAKE_ARCHIVE=$(realpath -- "${MAKE_ARCHIVE:-$PROJECT/build/release/tests/bench/m
 make_sharded() {
     mkdir files
     for i in {00..29}; do
-        head -c 1000 /dev/zero | tr '\0' "${i: -1}" >"files/f$i"
+        fill 1000 "${i: -1}" >"files/f$i"
     done
     printf '%s\n' files/* | sed 's|.*/||' | sb pack --shard-size=3000 -C files -T - a.barecat
 }
