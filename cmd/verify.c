@@ -142,6 +142,7 @@ static void add_damage(struct verify_run *run, const struct sb_error *err)
 
     verify_run_found(run, &defect);
     run->result.defects++;
+    run->restored.left++;
     run->result.remedies |= SB_REMEDY_INDEX;
     message_raise(STATUS_PARTIAL);
 }

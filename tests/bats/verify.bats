@@ -499,6 +499,8 @@ EOF
     run_fail 1 sb verify --json cut.barecat
     [[ $(jq -r .kind <<<"$output") == integrity ]]
     stderr_has '1 defect'
+    run_fail 1 sb verify --repair cut.barecat
+    stderr_has '1 defect remains; the index is damaged: take it from another copy'
 }
 
 @test "a newer minor schema is read with a warning" {
