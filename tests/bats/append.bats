@@ -285,6 +285,20 @@ shardbox pack: a.barecat: files that changed in mode, owner or time alone: 3"
     run_ok sb verify a.barecat
 }
 
+@test "where the index of a killed run is lost, the next one says how to get it back" {
+    need_shim
+    run_ok sb protect a.barecat
+    echo 3 >3
+    killed sync 1 pack --append a.barecat 3
+    rm a.barecat
+    run_fail 2 sb pack --append a.barecat 3
+    stderr_has "a.barecat: the index is missing, and an interrupted change left a.barecat.new; bring the index back"
+    run_fail 1 sb verify --repair a.barecat
+    stderr_has "its index was lost, and is one of before"
+    run_ok sb pack --append a.barecat 3
+    [[ $(sb cat a.barecat 3) == 3 ]]
+}
+
 @test "other bytes after the last file stay, since an older index need not know of them" {
     need_shim
     echo 3 >3

@@ -252,6 +252,12 @@ enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *e
         return code;
     if (!done && hold->note.text.aim == SB_AIM_NONE)
         return sb_fail(err, SB_NOENT, "%s: no such archive", hold->path);
+    if (!done && hold->note.text.aim == SB_AIM_CHANGE)
+        return sb_fail(err, SB_NOENT,
+                       "%s: the index is missing, and an interrupted change left %s; bring the "
+                       "index back from a copy, or with 'shardbox verify --repair' by its "
+                       "parity file",
+                       hold->path, hold->note.path);
     if (!done)
         return sb_fail(err, SB_NOENT,
                        "%s: no such archive; an interrupted pack left %s, pack it again",
