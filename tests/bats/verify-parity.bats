@@ -347,6 +347,11 @@ has_bytes_as_before() {
     stderr_has 'set-before-repair: is not of bytes that a repair has replaced; move it away'
     cmp set-shard-00000 as-it-is
     cmp set-before-repair <(seq 10)
+    rm set-before-repair
+    run_fail 2 bash -c "ulimit -f 1; trap '' XFSZ; exec \"\$SHARDBOX\" verify --repair set"
+    stderr_is 'shardbox verify: set-before-repair: cannot write: File too large'
+    cmp set-shard-00000 as-it-is
+    [[ ! -e set-before-repair ]] || fail 'it stays, empty'
 }
 
 @test "an older index put back, then repair: what it replaces is kept" {

@@ -183,6 +183,7 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path, stru
         sb_parity_adopt(before->fd, &st);
     if (ftruncate(before->fd, before->size))
         return sb_fail_errno(err, errno, "%s", name);
+    before->is_ours = true;
     return sb_sync_directory_of(name, err);
 }
 
@@ -215,8 +216,11 @@ enum sb_code sb_before_sync(struct sb_before *before, struct sb_error *err)
     return before->fd < 0 ? SB_OK : sb_fsync(before->fd, before->name.data, err);
 }
 
+/* Of a disk that was full nothing is left. */
 void sb_before_release(struct sb_before *before)
 {
+    if (before->is_ours && before->size == 0)
+        unlink(before->name.data);
     if (before->fd >= 0)
         close(before->fd);
     sb_buf_release(&before->name);

@@ -33,6 +33,7 @@ enum sb_code sb_before_name(const char *path, const char *parity_dir, struct sb_
 struct sb_before {
     struct sb_buf name;
     int fd; /* -1: nothing was added yet */
+    bool is_ours;
     int64_t size;
 };
 
