@@ -317,16 +317,33 @@ has_bytes_as_before() {
     cp set-shard-00001 damaged
     run_ok sb verify --repair set
     # The header of the first record; a third repair adds to what is there.
-    spoil set-before-repair 20 4
+    spoil set-before-repair 44 4
     spoil set-shard-00002 $(($(of b5 offset) + 100)) 30
     cp set-shard-00002 damaged
     run_ok sb verify --repair set
     run_fail 1 sb verify --undo-repair set
-    stderr_is "shardbox verify: set-before-repair: bytes 0 to $((end - 1)) of it are damaged, and what they kept is lost"
+    stderr_is "shardbox verify: set-before-repair: bytes 24 to $((end - 1)) of it are damaged, and what they kept is lost"
     cmp set-shard-00000 copy/set-shard-00000
     cmp set-shard-00001 damaged/set-shard-00001
     cmp set-shard-00002 damaged/set-shard-00002
     [[ -e set-before-repair ]]
+}
+
+@test "what is kept is found, too, where the head of it is spoiled, and its last record is named" {
+    local end
+    spoil set-shard-00000 $(($(of a offset) + 100)) 30
+    mkdir damaged
+    cp set-shard-00000 damaged
+    run_ok sb verify --repair set
+    end=$(stat -c %s set-before-repair)
+    spoil set-shard-00001 $(($(of b4 offset) + 100)) 30
+    run_ok sb verify --repair set
+    spoil set-before-repair $((end + 12)) 4
+    run_fail 1 sb verify -n --undo-repair set
+    stderr_is "shardbox verify: set-before-repair: bytes $end to $(($(stat -c %s set-before-repair) - 1)) of it are damaged, and what they kept is lost"
+    spoil set-before-repair 10 4
+    run_fail 1 sb verify --undo-repair set
+    cmp set-shard-00000 damaged/set-shard-00000
 }
 
 @test "where the end of what a repair has kept is missing that is named" {

@@ -17,11 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define HEAD      24
 #define HEADER    40
 #define NAME_MOST 255
 #define SIZE_MOST ((int64_t)1 << 20)
 
 static const char what_it_is[] = "the bytes from before a repair";
+static const char head_magic[8] = {'S', 'B', 'R', 'E', 'P', 'A', 'I', 'R'};
 static const char magic[8] = {'S', 'B', 'B', 'E', 'F', 'O', 'R', 'E'};
 
 /* A record as it was read; what follows its header is at `at`. */
@@ -115,28 +117,52 @@ static enum sb_code find_record(int fd, int64_t file_size, int64_t *at, struct r
     return code;
 }
 
-/* *end: of the last whole record. each: NULL, or called for each record; gap, likewise, where bytes
- * before it are damaged. */
+/* Where what is synced ends; where the head is damaged, the end of the file. */
+static enum sb_code find_end(int fd, int64_t file_size, int64_t *end, struct sb_error *err)
+{
+    unsigned char head[HEAD];
+    bool is = false;
+
+    *end = file_size;
+    if (read_exactly(fd, head, HEAD, 0, &is, err))
+        return err->code;
+    if (is && memcmp(head, head_magic, sizeof(head_magic)) == 0 &&
+        sb_get_u32(head + 16) == sb_crc32c(0, head, 16) &&
+        sb_get_u64(head + 8) < (uint64_t)file_size)
+        *end = (int64_t)sb_get_u64(head + 8);
+    return SB_OK;
+}
+
+/* *end: of the last record that is not cut. each: NULL, or called for each record; gap, likewise,
+ * where bytes are damaged. */
 static enum sb_code
 read_all(int fd, int64_t *end,
          enum sb_code (*each)(void *context, const struct record *record, struct sb_error *err),
          void (*gap)(void *context, int64_t from, int64_t to), void *context, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
     struct record record = {0};
+    enum sb_code code;
+    int64_t synced;
     struct stat st;
 
-    *end = 0;
+    *end = HEAD;
     if (fstat(fd, &st))
         return sb_fail_errno(err, errno, "fstat");
-    while (!code) {
+    code = find_end(fd, st.st_size, &synced, err);
+    while (!code && *end < synced) {
         int64_t at = *end;
 
-        code = find_record(fd, st.st_size, &at, &record, err);
-        if (code || at < 0)
+        code = find_record(fd, synced, &at, &record, err);
+        if (code)
             break;
+        if (at < 0 || at > synced)
+            at = synced;
         if (at > *end && gap)
             gap(context, *end, at);
+        if (at == synced) {
+            *end = at;
+            break;
+        }
         code = each ? each(context, &record, err) : SB_OK;
         if (record.cut)
             break;
@@ -147,7 +173,8 @@ read_all(int fd, int64_t *end,
 
 static enum sb_code refuse_foreign(int fd, const char *name, struct sb_error *err)
 {
-    char there[sizeof(magic)];
+    static const char nothing[sizeof(head_magic)];
+    char there[sizeof(head_magic)];
     struct stat st;
     size_t got;
 
@@ -157,13 +184,28 @@ static enum sb_code refuse_foreign(int fd, const char *name, struct sb_error *er
         return sb_fail(err, SB_INVALID, "%s: is no regular file of one name; move it away", name);
     if (sb_pread_full(fd, there, sizeof(there), 0, &got, name, err))
         return err->code;
-    if (memcmp(there, magic, got) == 0)
+    /* Before its head is synced it may be of zeros. */
+    if (memcmp(there, head_magic, got) == 0 ||
+        (st.st_size <= HEAD && memcmp(there, nothing, got) == 0))
         return SB_OK;
     return sb_fail(err, SB_INVALID, "%s: is not of bytes that a repair has replaced; move it away",
                    name);
 }
 
-/* After what is there; of a record that is not whole the bytes are still in their place. */
+static enum sb_code write_head(struct sb_before *before, struct sb_error *err)
+{
+    const char *name = before->name.data;
+    unsigned char head[HEAD] = {0};
+
+    memcpy(head, head_magic, sizeof(head_magic));
+    sb_put_u32(sb_put_u64(head + 8, (uint64_t)before->size), sb_crc32c(0, head, 16));
+    if (sb_pwrite_full(before->fd, head, HEAD, 0, name, err))
+        return err->code;
+    before->synced = before->size;
+    return sb_fsync(before->fd, name, err);
+}
+
+/* After what is there, and was synced: of the rest the bytes are still in their place. */
 static enum sb_code open_to_add(struct sb_before *before, const char *path, struct sb_error *err)
 {
     const char *name = before->name.data;
@@ -184,7 +226,7 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path, stru
     if (ftruncate(before->fd, before->size))
         return sb_fail_errno(err, errno, "%s", name);
     before->is_ours = true;
-    return sb_sync_directory_of(name, err);
+    return write_head(before, err) ? err->code : sb_sync_directory_of(name, err);
 }
 
 enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
@@ -213,13 +255,15 @@ enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t o
 
 enum sb_code sb_before_sync(struct sb_before *before, struct sb_error *err)
 {
-    return before->fd < 0 ? SB_OK : sb_fsync(before->fd, before->name.data, err);
+    if (before->fd < 0 || before->size == before->synced)
+        return SB_OK;
+    return sb_fsync(before->fd, before->name.data, err) ? err->code : write_head(before, err);
 }
 
 /* Of a disk that was full nothing is left. */
 void sb_before_release(struct sb_before *before)
 {
-    if (before->is_ours && before->size == 0)
+    if (before->is_ours && before->synced <= HEAD)
         unlink(before->name.data);
     if (before->fd >= 0)
         close(before->fd);

@@ -2,9 +2,16 @@
  * ARCHIVE-before-repair: the bytes that repairs have replaced, so that they can be put back
  * (shardbox-archive(5)). Of a file that is no part of an archive: FILE-before-repair.
  *
- * It grows by each repair. What a repair replaces is synced here before it is replaced: so a record
- * that a killed run left unfinished is of bytes that are still in their place. A record is a header
- * of 40 bytes, a name and the bytes; numbers are little-endian:
+ * It grows by each repair. What a repair replaces is synced here, and then the head, which counts
+ * it, before it is replaced: what lies behind that is of bytes that are still in their place. The
+ * head has 24 bytes; numbers are little-endian:
+ *
+ *        0    8  "SBREPAIR"
+ *        8    8  the end of what is synced
+ *       16    4  CRC32C of the 16 bytes before it
+ *       20    4  zeros
+ *
+ * Records follow. Each is a header of 40 bytes, a name and the bytes:
  *
  *        0    8  "SBBEFORE"
  *        8    4  CRC32C of the rest of the header and of the name
@@ -34,7 +41,7 @@ struct sb_before {
     struct sb_buf name;
     int fd; /* -1: nothing was added yet */
     bool is_ours;
-    int64_t size;
+    int64_t size, synced;
 };
 
 #define SB_BEFORE_NONE ((struct sb_before){.fd = -1})
