@@ -377,18 +377,40 @@ static int open_immutable(sqlite3 **out, const char *file)
     return rc;
 }
 
-bool sb_database_is_sound(const char *file)
+enum sb_code sb_database_open_as_it_is(sqlite3 **out, const char *file, struct sb_error *err)
 {
-    sqlite3 *db = NULL;
-    sqlite3_stmt *check = NULL;
-    bool sound = open_immutable(&db, file) == SQLITE_OK &&
-                 sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &check, NULL) == SQLITE_OK &&
-                 sqlite3_step(check) == SQLITE_ROW &&
-                 strcmp((const char *)sqlite3_column_text(check, 0), "ok") == 0;
+    *out = NULL;
+    if (open_immutable(out, file) == SQLITE_OK)
+        return SB_OK;
+    sb_fail(err, SB_DAMAGED, "%s: %s", file, *out ? sqlite3_errmsg(*out) : "cannot be opened");
+    sb_database_close(*out);
+    *out = NULL;
+    return SB_DAMAGED;
+}
 
-    sqlite3_finalize(check);
+/* What else fails, as for want of a collation, says nothing about the file. */
+static bool is_damage(int rc)
+{
+    return (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB;
+}
+
+bool sb_database_is_damaged(const char *file, bool whole)
+{
+    const char *check = whole ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(1)";
+    sqlite3 *db = NULL;
+    sqlite3_stmt *row = NULL;
+    int rc = open_immutable(&db, file);
+    bool damaged = false;
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(db, check, -1, &row, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(row);
+    if (rc == SQLITE_ROW)
+        damaged = strcmp((const char *)sqlite3_column_text(row, 0), "ok") != 0;
+    sqlite3_finalize(row);
     sb_database_close(db);
-    return sound;
+    return damaged || is_damage(rc);
 }
 
 static int open_again(sqlite3 **out, const char *file, int flags, const char *vfs)

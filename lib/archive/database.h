@@ -41,9 +41,13 @@ enum sb_database_mode {
 enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode,
                               struct sb_error *err) SB_CHECKED;
 
-/* Is it a database in which SQLite finds nothing wrong? Reads it without locks, which the caller
- * may hold; not if a journal is pending. */
-bool sb_database_is_sound(const char *file);
+/* Opens it as it is, without locks, which the caller may hold; not if a journal is pending. */
+enum sb_code sb_database_open_as_it_is(struct sqlite3 **out, const char *file,
+                                       struct sb_error *err) SB_CHECKED;
+
+/* Is it a database in which SQLite finds damage? `whole`: also where its indexes do not have what
+ * its tables have, which takes longer. Opens it as it is. */
+bool sb_database_is_damaged(const char *file, bool whole);
 
 /*
  * The same, for reading, of a file that is open already, in fewer calls (index_file.h): `file` is

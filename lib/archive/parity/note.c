@@ -30,6 +30,7 @@ static const unsigned char note_kind[8] = "SBPROT01";
 static const char sqlite_magic[16] = "SQLite format 3";
 
 #define SQLITE_JOURNAL  1
+#define SQLITE_WAL      2
 #define SQLITE_VERSION  18 /* of the format, to be written by */
 #define SQLITE_COUNTER  24
 #define SQLITE_VALID_AT 92 /* the same number, with the version of the library */
@@ -81,6 +82,13 @@ bool sb_protect_is_current(const struct sb_parity_super *super, const struct sta
     return st->st_size <= super->shape.size && sb_protect_has_time(super, st);
 }
 
+/* In WAL mode commits are not counted; the change to it was one. */
+static bool is_whole(const unsigned char *head)
+{
+    return is_counted(head) || (memcmp(head, sqlite_magic, sizeof(sqlite_magic)) == 0 &&
+                                head[SQLITE_VERSION] == SQLITE_WAL);
+}
+
 /* Damage hardly spoils both numbers in the same way. */
 enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
                                          const unsigned char *head)
@@ -92,7 +100,15 @@ enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
     if (get_number(head + SQLITE_COUNTER) == (uint32_t)noted ||
         get_number(head + SQLITE_VALID_AT) == (uint32_t)noted)
         return SB_COMMIT_SAME;
-    return is_counted(head) ? SB_COMMIT_OTHER : SB_COMMIT_LOST;
+    return is_whole(head) ? SB_COMMIT_OTHER : SB_COMMIT_LOST;
+}
+
+bool sb_protect_is_earlier(const struct sb_parity_super *super, const unsigned char *head)
+{
+    uint32_t noted = (uint32_t)sb_get_u64(super->user + COMMITS_AT);
+
+    return sb_protect_commit(super, head) == SB_COMMIT_OTHER &&
+           noted - get_number(head + SQLITE_COUNTER) < UINT32_MAX / 2;
 }
 
 void sb_protect_note_origin(unsigned char *user, const char *path)

@@ -44,6 +44,9 @@ enum sb_protect_commit {
 enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
                                          const unsigned char *head);
 
+/* Of SB_COMMIT_OTHER: has it fewer commits than what is protected? */
+bool sb_protect_is_earlier(const struct sb_parity_super *super, const unsigned char *head);
+
 /* The superblock of a parity file with such a note, by its first or its last block: false where
  * both are damaged. */
 bool sb_protect_find_super(const char *parity, struct sb_parity_super *super);

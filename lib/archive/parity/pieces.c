@@ -1,12 +1,19 @@
 #include "archive/parity/pieces.h"
 
+#include "archive/database.h"
 #include "archive/parity/mend.h"
 #include "archive/parity/note.h"
+#include "core/buf.h"
 #include "core/crc32c.h"
+#include "core/io.h"
 #include "core/spool.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define BLOCK ((size_t)256 << 10)
 
@@ -164,6 +171,120 @@ enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, i
     return SB_OK;
 }
 
+/* What was protected, as a file of its own, whose name the caller frees. */
+static enum sb_code write_protected(struct sb_pieces *pieces, const char *directory, char **name,
+                                    struct sb_error *err)
+{
+    int64_t size = pieces->parity->super.shape.size;
+    char *block = malloc(BLOCK);
+    enum sb_code code = SB_OK;
+    int fd = -1;
+
+    if (!block || asprintf(name, "%s/shardbox-XXXXXX", directory) < 0) {
+        free(block);
+        *name = NULL;
+        return sb_fail_memory(err);
+    }
+    fd = mkostemp(*name, O_CLOEXEC);
+    if (fd < 0)
+        code = sb_fail_errno(err, errno, "%s", *name);
+    for (int64_t done = 0; !code && done < size;) {
+        size_t some = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
+
+        code = sb_pieces_read(pieces, block, some, done, err);
+        if (!code)
+            code = sb_pwrite_full(fd, block, some, done, *name, err);
+        done += (int64_t)some;
+    }
+    if (fd >= 0)
+        close(fd);
+    free(block);
+    return code;
+}
+
+/* The database that was protected, whose name is gone. */
+static enum sb_code open_protected(struct sqlite3 **out, const struct sb_parity *parity,
+                                   const struct sb_file *file, struct sb_error *err)
+{
+    const struct sb_parity_check_options all = {0};
+    char *directory = sb_temp_directory(file->name), *name = NULL;
+    struct sb_pieces *pieces = NULL;
+    enum sb_code code = directory ? SB_OK : sb_fail_memory(err);
+
+    *out = NULL;
+    if (!code)
+        code = sb_pieces_new(&pieces, parity, file, file->name, err);
+    if (!code)
+        code = sb_pieces_find(pieces, &all, NULL, err);
+    if (!code)
+        code = write_protected(pieces, directory, &name, err);
+    if (!code)
+        code = sb_database_open_as_it_is(out, name, err);
+    if (name)
+        unlink(name);
+    sb_pieces_free(pieces);
+    free(directory);
+    free(name);
+    return code;
+}
+
+static bool is_same_row(struct sqlite3_stmt *a, struct sqlite3_stmt *b)
+{
+    return sb_compare_bytes(sqlite3_column_blob(a, 0), (size_t)sqlite3_column_bytes(a, 0),
+                            sqlite3_column_blob(b, 0), (size_t)sqlite3_column_bytes(b, 0)) == 0 &&
+           sqlite3_column_int64(a, 1) == sqlite3_column_int64(b, 1) &&
+           sqlite3_column_int64(a, 2) == sqlite3_column_int64(b, 2);
+}
+
+/* Do two indexes have other files, or in other places? */
+static bool differ(struct sqlite3 *a, struct sqlite3 *b)
+{
+    static const char rows[] = "SELECT path, shard, offset FROM main.files ORDER BY path";
+    struct sqlite3_stmt *left = NULL, *right = NULL;
+    struct sb_error ignored;
+    int step = SQLITE_DONE, other = SQLITE_ROW;
+
+    if (!sb_database_prepare(a, &left, rows, &ignored) &&
+        !sb_database_prepare(b, &right, rows, &ignored)) {
+        do {
+            step = sqlite3_step(left);
+            other = sqlite3_step(right);
+        } while (step == SQLITE_ROW && other == SQLITE_ROW && is_same_row(left, right));
+    }
+    sqlite3_finalize(left);
+    sqlite3_finalize(right);
+    return step != SQLITE_DONE || other != SQLITE_DONE;
+}
+
+enum sb_code sb_pieces_is_another(const struct sb_parity *parity, const struct sb_file *file,
+                                  bool *another, struct sb_error *err)
+{
+    struct sqlite3 *now = NULL, *before = NULL;
+    int64_t is_index = 0;
+    enum sb_code code;
+
+    *another = false;
+    if (sb_database_is_damaged(file->name, true))
+        return SB_OK;
+    code = sb_database_open_as_it_is(&now, file->name, err);
+    if (!code)
+        code = sb_database_integer(now, "SELECT count(*) FROM sqlite_master WHERE name = 'files'",
+                                   0, &is_index, err);
+    if (!code && is_index)
+        code = open_protected(&before, parity, file, err);
+    if (!code)
+        *another =
+            is_index ? differ(now, before) : !sb_protect_is_current(&parity->super, &file->st);
+    sb_database_close(now);
+    sb_database_close(before);
+    /* What cannot be read, or made, is no reason to write over what is sound. */
+    if (code == SB_DAMAGED) {
+        *another = true;
+        return SB_OK;
+    }
+    return code;
+}
+
 /* Both files; none where there is no parity file that can be used. */
 struct both {
     struct sb_file *file;
@@ -199,6 +320,7 @@ static enum sb_code prove(const struct both *both, struct sb_error *err)
     const struct sb_parity_check_options all = {0};
     unsigned char head[SB_PROTECT_HEAD] = {0};
     struct sb_parity_bad *bad = NULL;
+    bool another = false;
     size_t got;
     enum sb_code code = sb_file_read(both->file, head, sizeof(head), 0, &got, err);
 
@@ -206,6 +328,8 @@ static enum sb_code prove(const struct both *both, struct sb_error *err)
         return code;
     code = sb_parity_check(&bad, both->parity, both->file, &all, err);
     if (!code && bad->data > 0 && !bad->of_another)
+        code = sb_pieces_is_another(both->parity, both->file, &another, err);
+    if (!code && bad->data > 0 && !bad->of_another && !another)
         code =
             sb_fail(err, SB_DAMAGED,
                     "%s: is not as it was protected, though no commit came since: it is damaged, "

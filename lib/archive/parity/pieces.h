@@ -50,8 +50,18 @@ enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, i
                             struct sb_error *err) SB_CHECKED;
 
 /*
+ * An SQLite file that counts as many commits as when it was protected, and has other bytes: is it
+ * another one, and not damaged? Two archives, or two copies that went different ways, can count
+ * alike. An index is if SQLite finds nothing wrong, and its files have other names or places;
+ * any other database if SQLite finds nothing wrong, and it has another time.
+ */
+enum sb_code sb_pieces_is_another(const struct sb_parity *parity, const struct sb_file *file,
+                                  bool *another, struct sb_error *err) SB_CHECKED;
+
+/*
  * Before an index is changed, and then protected: SB_DAMAGED if its parity file, beside it, is of
- * the same commit and has other bytes. SB_OK also where it has none, or none that can be used.
+ * the same commit and has other bytes, and it is not another index. SB_OK also where it has none,
+ * or none that can be used.
  */
 enum sb_code sb_pieces_prove(const char *index, struct sb_error *err) SB_CHECKED;
 

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,6 +76,60 @@ enum sb_code sb_protect_count_shards(const char *index, const char *name, uint32
     if (!code)
         code = sb_shard_count_in_use(db, name, count, err);
     sb_database_close(db);
+    return code;
+}
+
+enum sb_code sb_protect_has_tail(const char *index, const char *name, bool *has,
+                                 struct sb_error *err)
+{
+    struct sqlite3 *db = NULL;
+    uint32_t count = 0;
+    enum sb_code code = sb_database_open(&db, index, SB_DB_READ, err);
+
+    *has = false;
+    if (!code)
+        code = sb_shard_count_in_use(db, name, &count, err);
+    for (uint32_t i = 0; !code && !*has && i < count; i++) {
+        char *shard = sb_shard_name(name, i, err), query[96];
+        int64_t end = 0;
+        struct stat st;
+
+        snprintf(query, sizeof(query),
+                 "SELECT max(offset + size) FROM main.files WHERE shard = %u AND size > 0", i);
+        code = shard ? sb_database_integer(db, query, 0, &end, err) : err->code;
+        *has = !code && stat(shard, &st) == 0 && st.st_size > end;
+        free(shard);
+    }
+    sb_database_close(db);
+    return code;
+}
+
+const char sb_protect_older[] =
+    "is older than its parity file, and its shards have files that it does not know; moved away, "
+    "'shardbox verify --repair' makes the later one; if it is right, 'shardbox protect --remove' "
+    "and 'protect' make another";
+
+enum sb_code sb_protect_is_older(const char *index, const char *parity_dir, bool *older,
+                                 struct sb_error *err)
+{
+    const struct sb_protect_options options = {.parity_dir = parity_dir};
+    char *name = strndup(index, sb_index_base_size(index));
+    unsigned char head[SB_PROTECT_HEAD] = {0};
+    struct sb_protected work;
+    struct sb_error ignored;
+    size_t got;
+    enum sb_code code = sb_protected_begin(&work, index, &options, err);
+
+    *older = false;
+    if (!name)
+        code = sb_fail_memory(err);
+    if (!code && !sb_protected_open(&work, false, &ignored) &&
+        !sb_protected_open_parity(&work, &ignored) &&
+        !sb_file_read(work.file, head, sizeof(head), 0, &got, &ignored) &&
+        sb_protect_is_earlier(&work.parity->super, head))
+        code = sb_protect_has_tail(index, name, older, err);
+    sb_protected_end(&work);
+    free(name);
     return code;
 }
 

@@ -1,5 +1,6 @@
 #include "task/protect/before.h"
 
+#include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/own/own_names.h"
 #include "archive/parity/make.h"
@@ -37,8 +38,8 @@ struct record {
     char name[NAME_MOST + 1];
 };
 
-enum sb_code sb_before_name(const char *path, const char *parity_dir, struct sb_buf *out,
-                            struct sb_error *err)
+static enum sb_code name_before(const char *path, const char *parity_dir, struct sb_buf *out,
+                                struct sb_error *err)
 {
     size_t base = sb_protect_base_of_shard(path);
     const char *name = sb_base_name(path);
@@ -52,6 +53,39 @@ enum sb_code sb_before_name(const char *path, const char *parity_dir, struct sb_
                           parity_dir ? name : path))
         return sb_fail_memory(err);
     return SB_OK;
+}
+
+/* Of two directories files of one name may go to one parity_dir: the CRC32C of the path of the
+ * archive, or the file; 0 beside it. */
+static enum sb_code find_origin(const char *path, const char *parity_dir, uint32_t *origin,
+                                struct sb_error *err)
+{
+    const char *name = sb_base_name(path);
+    size_t base = sb_protect_base_of_shard(path);
+    char *directory, *typed;
+
+    *origin = 0;
+    if (!parity_dir)
+        return SB_OK;
+    if (!base)
+        base = sb_index_base_size(path);
+    typed = name > path ? strndup(path, (size_t)(name - path)) : strdup(".");
+    directory = typed ? realpath(typed, NULL) : NULL;
+    free(typed);
+    if (!directory)
+        return sb_fail_errno(err, errno, "%s", path);
+    *origin = sb_crc32c(sb_crc32c(0, directory, strlen(directory) + 1), name,
+                        base - (size_t)(name - path));
+    free(directory);
+    return SB_OK;
+}
+
+enum sb_code sb_before_begin(struct sb_before *before, const char *path, const char *parity_dir,
+                             struct sb_error *err)
+{
+    if (find_origin(path, parity_dir, &before->origin, err))
+        return err->code;
+    return name_before(path, parity_dir, &before->name, err);
 }
 
 static enum sb_code read_exactly(int fd, void *data, size_t size, int64_t at, bool *got,
@@ -171,10 +205,10 @@ read_all(int fd, int64_t *end,
     return code;
 }
 
-static enum sb_code refuse_foreign(int fd, const char *name, struct sb_error *err)
+static enum sb_code refuse_foreign(int fd, const char *name, uint32_t origin, struct sb_error *err)
 {
     static const char nothing[sizeof(head_magic)];
-    char there[sizeof(head_magic)];
+    char there[HEAD] = {0};
     struct stat st;
     size_t got;
 
@@ -184,9 +218,15 @@ static enum sb_code refuse_foreign(int fd, const char *name, struct sb_error *er
         return sb_fail(err, SB_INVALID, "%s: is no regular file of one name; move it away", name);
     if (sb_pread_full(fd, there, sizeof(there), 0, &got, name, err))
         return err->code;
+    if (memcmp(there, head_magic, sizeof(head_magic)) == 0 &&
+        sb_get_u32((unsigned char *)there + 20) != origin)
+        return sb_fail(err, SB_INVALID,
+                       "%s: is of another archive or file of this name, or of its former place; "
+                       "move it beside that, or give another --parity-dir",
+                       name);
     /* Before its head is synced it may be of zeros. */
-    if (memcmp(there, head_magic, got) == 0 ||
-        (st.st_size <= HEAD && memcmp(there, nothing, got) == 0))
+    if (memcmp(there, head_magic, sizeof(head_magic)) == 0 ||
+        (st.st_size <= HEAD && memcmp(there, nothing, sizeof(nothing)) == 0))
         return SB_OK;
     return sb_fail(err, SB_INVALID, "%s: is not of bytes that a repair has replaced; move it away",
                    name);
@@ -198,7 +238,8 @@ static enum sb_code write_head(struct sb_before *before, struct sb_error *err)
     unsigned char head[HEAD] = {0};
 
     memcpy(head, head_magic, sizeof(head_magic));
-    sb_put_u32(sb_put_u64(head + 8, (uint64_t)before->size), sb_crc32c(0, head, 16));
+    sb_put_u64(head + 8, (uint64_t)before->size);
+    sb_put_u32(sb_put_u32(head + 16, sb_crc32c(0, head, 16)), before->origin);
     if (sb_pwrite_full(before->fd, head, HEAD, 0, name, err))
         return err->code;
     before->synced = before->size;
@@ -218,7 +259,7 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path, stru
                        "%s: cannot be made to keep what a repair replaces (%s); nothing is "
                        "repaired",
                        name, strerror(errno));
-    if (refuse_foreign(before->fd, name, err) ||
+    if (refuse_foreign(before->fd, name, before->origin, err) ||
         read_all(before->fd, &before->size, NULL, NULL, NULL, err))
         return err->code;
     if (stat(path, &st) == 0)
@@ -275,12 +316,14 @@ void sb_before_release(struct sb_before *before)
 struct undo {
     const char *path;
     const char *name; /* of the file with the bytes from before */
+    uint32_t origin;
     const struct sb_notify *notify;
     bool dry_run;
     int fd;
     struct record *records;
     size_t count, capacity;
     int64_t skipped;
+    bool database_changed;
     int target; /* the file of the last record that was used; -1: none */
     char target_name[NAME_MOST + 1];
     struct sb_buf bytes[2]; /* as they are, and as they were */
@@ -365,6 +408,11 @@ static enum sb_code load(struct undo *undo, const struct record *record, bool *t
     return read_exactly(undo->fd, undo->bytes[1].data, size, record->at, kept, err);
 }
 
+static bool is_of_database(const struct undo *undo, const struct record *record)
+{
+    return strcmp(record->name, sb_base_name(undo->path)) == 0 && sb_begins_like_index(undo->path);
+}
+
 static enum sb_code put_back(struct undo *undo, const struct record *record, struct sb_error *err)
 {
     size_t size = (size_t)record->size;
@@ -373,6 +421,10 @@ static enum sb_code put_back(struct undo *undo, const struct record *record, str
 
     if (!is_own(undo, record)) {
         skip(undo, record, "are of no file of this archive");
+        return SB_OK;
+    }
+    if (undo->database_changed && is_of_database(undo, record)) {
+        skip(undo, record, "are of a database that changed since the repair");
         return SB_OK;
     }
     if (open_target(undo, record, err)) {
@@ -405,13 +457,46 @@ static enum sb_code put_back(struct undo *undo, const struct record *record, str
     return sb_fsync(undo->target, record->name, err);
 }
 
+/* The next repair of the same bytes. */
+static const struct record *repaired_again(const struct undo *undo, size_t i)
+{
+    for (size_t j = i + 1; j < undo->count; j++) {
+        if (undo->records[j].offset == undo->records[i].offset &&
+            undo->records[j].size == undo->records[i].size &&
+            strcmp(undo->records[j].name, undo->records[i].name) == 0)
+            return &undo->records[j];
+    }
+    return NULL;
+}
+
+/* Pages of two states make no database: it goes back as a whole, or stays. */
+static enum sb_code look_at_database(struct undo *undo, struct sb_error *err)
+{
+    for (size_t i = 0; i < undo->count && !undo->database_changed; i++) {
+        const struct record *record = &undo->records[i], *again = repaired_again(undo, i);
+        bool there = true, kept = true;
+        uint32_t crc = again ? again->crc : 0;
+
+        if (!is_of_database(undo, record))
+            continue;
+        if (!again && (open_target(undo, record, err) || load(undo, record, &there, &kept, err)))
+            return err->code;
+        if (!again)
+            crc = sb_crc32c(0, undo->bytes[0].data, (size_t)record->size);
+        undo->database_changed = !there || !kept || (crc != record->by && crc != record->crc);
+    }
+    return SB_OK;
+}
+
 static enum sb_code undo_all(struct undo *undo, struct sb_error *err)
 {
-    enum sb_code code = refuse_foreign(undo->fd, undo->name, err);
+    enum sb_code code = refuse_foreign(undo->fd, undo->name, undo->origin, err);
     int64_t end;
 
     if (!code)
         code = read_all(undo->fd, &end, collect, say_gap, undo, err);
+    if (!code)
+        code = look_at_database(undo, err);
     for (size_t i = undo->count; !code && i > 0; i--)
         code = put_back(undo, &undo->records[i - 1], err);
     if (code || undo->dry_run || undo->skipped > 0)
@@ -427,8 +512,10 @@ enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_r
     struct undo undo = {.path = path, .notify = notify, .dry_run = dry_run, .fd = -1, .target = -1};
     struct sb_protect_holds holds = {0};
     struct sb_buf name = {0};
-    enum sb_code code = sb_before_name(path, parity_dir, &name, err);
+    enum sb_code code = name_before(path, parity_dir, &name, err);
 
+    if (!code)
+        code = find_origin(path, parity_dir, &undo.origin, err);
     if (!code && !dry_run)
         code = sb_protect_hold(&holds, path, err);
     if (!code)

@@ -9,7 +9,8 @@
  *        0    8  "SBREPAIR"
  *        8    8  the end of what is synced
  *       16    4  CRC32C of the 16 bytes before it
- *       20    4  zeros
+ *       20    4  in --parity-dir: CRC32C of the directory of the archive, resolved, a zero byte,
+ * and the name of that; else 0
  *
  * Records follow. Each is a header of 40 bytes, a name and the bytes:
  *
@@ -33,18 +34,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Its name for a file of an archive, or any other; in parity_dir, or if that is NULL beside it. */
-enum sb_code sb_before_name(const char *path, const char *parity_dir, struct sb_buf *out,
-                            struct sb_error *err) SB_CHECKED;
-
 struct sb_before {
     struct sb_buf name;
     int fd; /* -1: nothing was added yet */
     bool is_ours;
+    uint32_t origin;
     int64_t size, synced;
 };
 
 #define SB_BEFORE_NONE ((struct sb_before){.fd = -1})
+
+/* For a file of an archive, or any other; in parity_dir, or if that is NULL beside it. */
+enum sb_code sb_before_begin(struct sb_before *before, const char *path, const char *parity_dir,
+                             struct sb_error *err) SB_CHECKED;
 
 /* Adds `size` bytes, which are replaced by as many. The first time it is opened, or made.
  * SB_INVALID: it cannot be made, or what is there is none of these. */
@@ -60,7 +62,8 @@ void sb_before_release(struct sb_before *before);
 /*
  * Puts back, of the archive or the file at `path`, all bytes that are still as the repairs wrote
  * them, the last repair first, and then removes the file. Bytes that changed since are skipped,
- * SB_PROBLEM "changed" by the name of their file, and then it stays. SB_NOENT: there is none.
+ * SB_PROBLEM "changed" by the name of their file, and then it stays; of an index, or another
+ * database, all are, if one is. SB_NOENT: there is none.
  */
 enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_run,
                             const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;

@@ -26,6 +26,8 @@ struct sb_protected {
     struct sb_parity *parity;
     struct sb_out_lock lock;
     struct sb_protect_holds holds;
+    int64_t remade; /* not 0: the index may be older than its shards, of this time; to be recorded
+                       (archive/own/remade.h) */
 };
 
 /* Finds the name of the parity file, and the origin. */
@@ -86,6 +88,10 @@ bool sb_protect_is_index(const char *path);
 /* How many shards the index in this file counts; name: of it, for messages. */
 enum sb_code sb_protect_count_shards(const char *index, const char *name, uint32_t *count,
                                      struct sb_error *err) SB_CHECKED;
+
+/* Has a shard of the index in this file bytes after its last file? name: of the archive. */
+enum sb_code sb_protect_has_tail(const char *index, const char *name, bool *has,
+                                 struct sb_error *err) SB_CHECKED;
 
 /* The length of an archive's name in that of its shard; 0: it is no name of a shard. */
 size_t sb_protect_base_of_shard(const char *path);

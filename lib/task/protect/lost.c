@@ -113,7 +113,7 @@ static enum sb_code is_as_protected(const char *shard, const struct sb_protect_o
 }
 
 /* May an index, in this file, be older than the shards of the archive? Not if these are as they
- * were protected, and there are no more of them. */
+ * were protected, end with its files, and there are no more of them. */
 static enum sb_code find_age(const char *file, const char *index,
                              const struct sb_protect_options *options, bool *older,
                              struct sb_error *err)
@@ -135,8 +135,10 @@ static enum sb_code find_age(const char *file, const char *index,
             same = is_missing(shard);
         free(shard);
     }
-    free(name);
     *older = !same;
+    if (!code && same)
+        code = sb_protect_has_tail(file, name, older, err);
+    free(name);
     return code;
 }
 
@@ -279,9 +281,15 @@ static enum sb_code remake(const char *path, bool index, const struct sb_protect
 static enum sb_code leave(const char *path, const struct sb_protect_options *options,
                           struct sb_error *err)
 {
+    struct sb_error ignored;
+    bool older = false;
+
     if (sb_protect_ends_work(err) || err->code == SB_LOCKED || err->code == SB_EXISTS)
         return err->code;
-    if (err->code == SB_CHANGED && sb_protect_is_index(path))
+    if (err->code == SB_CHANGED && sb_protect_is_index(path) &&
+        !sb_protect_is_older(path, options->parity_dir, &older, &ignored) && older)
+        sb_report(options->notify, SB_PROBLEM, "older", path, "%s", sb_protect_older);
+    else if (err->code == SB_CHANGED && sb_protect_is_index(path))
         sb_report(options->notify, SB_WARNING, "changed", path,
                   "changed since its parity file was made; if it is right, 'shardbox protect "
                   "--update' makes that anew; if it cannot be opened, move it away, and --repair "
@@ -305,42 +313,6 @@ static bool has_parity(const char *path, const struct sb_protect_options *option
     return has;
 }
 
-/* A file whose first bytes are damaged does not say which state it had: it may have been a later
- * one than that of its parity file. */
-static enum sb_code find_lost_state(const char *path, const struct sb_protect_options *options,
-                                    struct sb_protected *work, bool *lost, struct sb_error *err)
-{
-    enum sb_protect_commit commit = SB_COMMIT_NONE;
-    enum sb_code code = sb_protected_begin(work, path, options, err);
-
-    if (!code)
-        code = sb_protected_open(work, false, err);
-    if (!code)
-        code = sb_protected_open_parity(work, err);
-    if (!code)
-        code = sb_protected_commit(work, &commit, err);
-    *lost = !code && commit == SB_COMMIT_LOST &&
-            !sb_protect_is_current(&work->parity->super, &work->file->st);
-    sb_file_free(work->file);
-    work->file = NULL;
-    return code;
-}
-
-static enum sb_code repair_index(const char *path, const struct sb_protect_options *options,
-                                 struct sb_error *err)
-{
-    struct sb_protected work;
-    bool lost = false;
-    enum sb_code code = find_lost_state(path, options, &work, &lost, err);
-
-    if (!code)
-        code = sb_protect(path, options, err);
-    if (!code && lost && !options->dry_run)
-        code = sb_remade_record(path, sb_protect_noted_time(&work.parity->super).tv_sec, err);
-    sb_protected_end(&work);
-    return code;
-}
-
 /* Others are kept away only if there is something to do. */
 static enum sb_code repair(const char *path, const struct sb_protect_options *options,
                            struct sb_error *err)
@@ -354,7 +326,7 @@ static enum sb_code repair(const char *path, const struct sb_protect_options *op
     enum sb_code code = sb_protect(path, &look, err);
 
     if (!code && (found.pieces > 0 || found.lost > 0))
-        return repair_index(path, options, err);
+        return sb_protect(path, options, err);
     if (options->result) {
         options->result->files += found.files;
         options->result->changed += code == SB_CHANGED;

@@ -1,4 +1,5 @@
 #include "archive/parity/check.h"
+#include "archive/parity/pieces.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "core/time.h"
@@ -202,16 +203,21 @@ enum sb_code sb_protect_make(struct sb_protected *work, struct sb_error *err)
     return code;
 }
 
-/* Of a file that has the state which is protected: damage must not be protected. */
-static enum sb_code refuse_damage(const struct sb_protected *work, struct sb_error *err)
+/* Of a file that seems to have the state which is protected. Damage must not be protected;
+ * *current: false if it is another state after all. */
+static enum sb_code compare(const struct sb_protected *work, bool *current, struct sb_error *err)
 {
     struct sb_parity_check_options wanted = {0};
     struct sb_parity_bad *bad;
+    bool another = false;
     enum sb_code code = sb_parity_check(&bad, work->parity, work->file, &wanted, err);
 
     if (!code && bad->data > 0)
+        code = sb_pieces_is_another(work->parity, work->file, &another, err);
+    if (!code && bad->data > 0 && !another)
         code =
             sb_fail(err, SB_DAMAGED, "%s: is damaged; repair it first, with --repair", work->path);
+    *current = !another;
     sb_parity_bad_free(bad);
     return code;
 }
@@ -245,10 +251,21 @@ static enum sb_code leave(struct sb_protected *work, struct sb_error *err)
     return code;
 }
 
+/* The parity file is all that is left of the later one. */
+static enum sb_code refuse_older(const struct sb_protected *work, struct sb_error *err)
+{
+    bool older;
+    enum sb_code code = sb_protect_is_older(work->path, work->options->parity_dir, &older, err);
+
+    if (code || !older)
+        return code;
+    return sb_fail(err, SB_CHANGED, "%s: %s", work->path, sb_protect_older);
+}
+
 enum sb_code sb_protect_update(struct sb_protected *work, struct sb_error *err)
 {
     struct sb_parity_options wanted = {0};
-    bool current = false;
+    bool current = false, same_words;
     enum sb_code code;
 
     if (sb_protected_open(work, false, err))
@@ -260,11 +277,15 @@ enum sb_code sb_protect_update(struct sb_protected *work, struct sb_error *err)
         code = choose_words(work, &wanted, err);
     if (!code)
         code = is_current(work, &current, err);
+    if (!code && !current && sb_protect_is_index(work->path))
+        code = refuse_older(work, err);
     if (code || !current || work->options->anew)
         return code ? code : sb_protect_write_parity(work, err);
-    if (work->parity->super.shape.data == wanted.data &&
-        work->parity->super.shape.parity == wanted.parity)
-        return leave(work, err);
-    code = refuse_damage(work, err);
-    return code ? code : sb_protect_write_parity(work, err);
+    same_words = work->parity->super.shape.data == wanted.data &&
+                 work->parity->super.shape.parity == wanted.parity;
+    if (!same_words || !sb_protect_is_current(&work->parity->super, &work->file->st))
+        code = compare(work, &current, err);
+    if (code)
+        return code;
+    return current && same_words ? leave(work, err) : sb_protect_write_parity(work, err);
 }

@@ -1,3 +1,4 @@
+#include "archive/own/remade.h"
 #include "core/io.h"
 #include "core/name.h"
 #include "task/protect/impl.h"
@@ -356,7 +357,7 @@ enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_option
     if (!code)
         code = act(&work, err);
     sb_protected_end(&work);
-    return code;
+    return code || work.remade == 0 ? code : sb_remade_record(path, work.remade, err);
 }
 
 enum sb_code sb_protect_open(struct sb_parity **out, const char *path, const char *parity_dir,

@@ -132,6 +132,14 @@ struct sb_parity;
 enum sb_code sb_protect_open(struct sb_parity **out, const char *path, const char *parity_dir,
                              struct sb_error *err) SB_CHECKED;
 
+/*
+ * Has this index fewer commits than its parity file, and have its shards bytes after its last
+ * files? Then it was put back, and a later one has files there, as that parity file may say.
+ */
+enum sb_code sb_protect_is_older(const char *index, const char *parity_dir, bool *older,
+                                 struct sb_error *err) SB_CHECKED;
+extern const char sb_protect_older[]; /* says so, and what to do */
+
 /* Does the error concern more than this file and its parity file (sb_ends_work)? */
 bool sb_protect_ends_work(const struct sb_error *err);
 

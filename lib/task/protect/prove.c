@@ -297,7 +297,7 @@ enum sb_code sb_prove_own(const struct sb_protected *work, bool *damaged, struct
     if (work->parity && sb_protected_commit(work, &commit, err))
         return err->code;
     if (commit == SB_COMMIT_LOST || sb_begins_like_index(work->path))
-        *damaged = commit == SB_COMMIT_LOST || !sb_database_is_sound(work->path);
+        *damaged = commit == SB_COMMIT_LOST || sb_database_is_damaged(work->path, false);
     else
         return check_container(work, damaged, err);
     return SB_OK;

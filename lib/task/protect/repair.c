@@ -1,5 +1,5 @@
-#include "archive/database.h"
 #include "archive/parity/mend.h"
+#include "archive/parity/pieces.h"
 #include "task/protect/prove.h"
 #include "task/protect/rewrite.h"
 
@@ -35,7 +35,7 @@ struct repair {
     int64_t pieces[OUTCOMES];
 };
 
-/* Of a database so many pieces may be spoiled without SQLite finding it. */
+/* Of a file that has lost its first bytes so many pieces may be damage, and not another state. */
 #define SPARED_PIECES 9
 
 static void say_run(const struct repair *repair, enum outcome outcome)
@@ -131,6 +131,26 @@ static enum sb_code run_pass(struct repair *repair, struct sb_error *err)
     return sb_parity_mend(work->parity, work->file, repair->bad, &mender, err);
 }
 
+static enum verdict judge(const struct repair *repair)
+{
+    const struct sb_protected *work = repair->work;
+    const struct sb_parity_super *super = &work->parity->super;
+
+    /* Of an index a later commit has rows that only it knows. */
+    if (work->options->trust &&
+        (repair->commit != SB_COMMIT_OTHER || !sb_protect_is_index(work->path)))
+        return IT_IS_DAMAGE;
+    switch (repair->commit) {
+    case SB_COMMIT_OTHER:
+        return IT_IS_A_CHANGE;
+    case SB_COMMIT_SAME:
+    case SB_COMMIT_LOST:
+        return IT_IS_DAMAGE;
+    default:
+        return sb_protect_is_current(super, &work->file->st) ? IT_IS_DAMAGE : IT_MAY_BE_DAMAGE;
+    }
+}
+
 static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
 {
     const struct sb_protected *work = repair->work;
@@ -154,6 +174,10 @@ static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
         sb_report(options->notify, SB_WARNING, "changed", work->path,
                   "has files that match their checksums, but not its parity file, which is older "
                   "than it; 'shardbox protect --remove' and 'protect' make another");
+    if (repair->writes && !work->guard && judge(repair) == IT_MAY_BE_DAMAGE)
+        sb_report(options->notify, SB_WARNING, "undo", work->path,
+                  "is damaged, and has another time than when it was protected; if it was changed "
+                  "since, 'shardbox verify --undo-repair' puts back what was there");
     if (repair->keep_size)
         sb_report(options->notify, SB_PROBLEM, "cut", work->path,
                   "is cut short after %" PRId64 " bytes, and grows only if all that is missing can "
@@ -162,24 +186,6 @@ static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
     if (options->dry_run && repair->pieces[MENDED] > 0)
         sb_report(options->notify, SB_NOTE, "would-repair", work->path, "would be repaired");
     return SB_OK;
-}
-
-static enum verdict judge(const struct repair *repair)
-{
-    const struct sb_protected *work = repair->work;
-    const struct sb_parity_super *super = &work->parity->super;
-
-    if (work->options->trust)
-        return IT_IS_DAMAGE;
-    switch (repair->commit) {
-    case SB_COMMIT_OTHER:
-        return IT_IS_A_CHANGE;
-    case SB_COMMIT_SAME:
-    case SB_COMMIT_LOST:
-        return IT_IS_DAMAGE;
-    default:
-        return sb_protect_is_current(super, &work->file->st) ? IT_IS_DAMAGE : IT_MAY_BE_DAMAGE;
-    }
 }
 
 static enum sb_code fail_changed(const struct repair *repair, struct sb_error *err)
@@ -208,75 +214,47 @@ static enum sb_code fail_changed(const struct repair *repair, struct sb_error *e
                    work->path);
 }
 
-/* Shards that are as they were protected, and others. */
-struct shards {
-    const struct sb_protect_options *options;
-    const char *index;
-    int64_t same, other;
-};
-
-static void count_shard(void *context, const char *path)
-{
-    struct shards *shards = context;
-    struct sb_protect_options options = {.parity_dir = shards->options->parity_dir};
-    const struct sb_parity_check_options some = {.to = INT64_C(4) << 20};
-    struct sb_parity_bad *bad = NULL;
-    struct sb_protected work;
-    struct sb_error ignored;
-
-    if (strcmp(path, shards->index) == 0)
-        return;
-    if (!sb_protected_begin(&work, path, &options, &ignored) &&
-        !sb_protected_open(&work, false, &ignored) && !sb_protected_open_parity(&work, &ignored) &&
-        !sb_parity_check(&bad, work.parity, work.file, &some, &ignored)) {
-        int64_t all = work.parity->super.shape.size, piece = work.parity->super.shape.piece;
-        int64_t pieces = ((all < some.to ? all : some.to) + piece - 1) / piece;
-
-        ++*(bad->data * 2 > pieces ? &shards->other : &shards->same);
-    }
-    sb_parity_bad_free(bad);
-    sb_protected_end(&work);
-}
-
-/*
- * A sound index that counts as many commits, has another time, and other bytes: is it of another
- * archive, which took the place of this one? So it is where most of its shards are others, too; if
- * that is not known, where more of it differs than damage leaves SQLite content with.
- */
 static enum sb_code refuse_another(const struct repair *repair, struct sb_error *err)
 {
     const struct sb_protected *work = repair->work;
-    struct shards shards = {.options = work->options, .index = work->path};
+    bool another;
 
-    if (repair->commit != SB_COMMIT_SAME || work->options->trust ||
-        sb_protect_is_current(&work->parity->super, &work->file->st) ||
-        !sb_database_is_sound(work->path))
+    if (repair->commit != SB_COMMIT_SAME || repair->bad->data == 0 ||
+        (work->options->trust && !sb_protect_is_index(work->path)))
         return SB_OK;
-    if (sb_protect_walk(work->path, work->options->parity_dir, count_shard, &shards, err))
+    if (sb_pieces_is_another(work->parity, work->file, &another, err))
         return err->code;
-    if (shards.same + shards.other > 0 ? shards.same >= shards.other
-                                       : repair->bad->data <= SPARED_PIECES)
+    if (!another)
         return SB_OK;
-    return sb_fail(
-        err, SB_CHANGED,
-        "%s: is another file than its parity file is of; if it is the right one, --remove "
-        "that and make it anew; if it is damaged, --trust-parity makes it as it was",
-        work->path);
+    return sb_fail(err, SB_CHANGED,
+                   "%s: is another file than its parity file is of, though it counts as many "
+                   "commits; if it is the right one, 'shardbox protect --update' makes that anew",
+                   work->path);
+}
+
+/* Of a file that has lost its first bytes: may it be another one? So much differs where it is in a
+ * later state, or of another kind. */
+static bool differs_much(const struct repair *repair)
+{
+    const struct sb_parity_shape *shape = &repair->work->parity->super.shape;
+    int64_t pieces = (shape->size + shape->piece - 1) / shape->piece;
+
+    return repair->bad->data > SPARED_PIECES || repair->bad->data * 2 > pieces;
 }
 
 /* Is what differs to be repaired? SB_CHANGED: no. */
 static enum sb_code judge_damage(const struct repair *repair, struct sb_error *err)
 {
+    const struct sb_protected *work = repair->work;
     enum verdict verdict = judge(repair);
     bool damaged = verdict == IT_IS_DAMAGE;
 
-    /* So much differs where a file is in a later state, too. */
-    if (damaged && repair->commit == SB_COMMIT_LOST && !repair->work->options->trust &&
-        repair->bad->data > SPARED_PIECES &&
-        !sb_protect_is_current(&repair->work->parity->super, &repair->work->file->st))
+    if (damaged && repair->commit == SB_COMMIT_LOST && !work->options->trust &&
+        differs_much(repair) && !sb_protect_is_current(&work->parity->super, &work->file->st))
         return fail_changed(repair, err);
-
-    if (verdict == IT_MAY_BE_DAMAGE && sb_prove_own(repair->work, &damaged, err))
+    /* A longer file was written to since. */
+    if (verdict == IT_MAY_BE_DAMAGE && work->file->st.st_size <= work->parity->super.shape.size &&
+        sb_prove_own(work, &damaged, err))
         return err->code;
     return damaged ? refuse_another(repair, err) : fail_changed(repair, err);
 }
@@ -382,6 +360,11 @@ enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err)
     repair.changed = !code && work->guard && judge(&repair) == IT_MAY_BE_DAMAGE;
     if (!code)
         code = run(&repair, err);
+    /* It may have been a later state. */
+    if (!code && repair.writes && repair.commit == SB_COMMIT_LOST &&
+        sb_protect_is_index(work->path) &&
+        !sb_protect_is_current(&work->parity->super, &work->file->st))
+        work->remade = sb_protect_noted_time(&work->parity->super).tv_sec;
     sb_parity_bad_free(repair.bad);
     return code;
 }

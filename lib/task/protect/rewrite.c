@@ -30,7 +30,7 @@ enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, const char *path, cons
     rewrite->parts = calloc(BATCH_PARTS, sizeof(*rewrite->parts));
     if (!rewrite->bytes || !rewrite->parts)
         return sb_fail_memory(err);
-    return sb_before_name(path, parity_dir, &rewrite->before.name, err);
+    return sb_before_begin(&rewrite->before, path, parity_dir, err);
 }
 
 static void forget(struct sb_rewrite *rewrite)

@@ -48,10 +48,14 @@ static enum sb_code repair(const char *path, const struct sb_notify *notify, str
 enum sb_code sb_restore_first(const char *path, const struct sb_notify *notify,
                               struct sb_error *err)
 {
-    bool any = false;
+    bool any = false, older = false;
     char *index = sb_index_file(path, err);
     enum sb_code code = index ? sb_protect_walk(index, NULL, look, &any, err) : err->code;
 
+    if (!code && any)
+        code = sb_protect_is_older(index, NULL, &older, err);
+    if (!code && older)
+        code = sb_fail(err, SB_INVALID, "%s: %s", index, sb_protect_older);
     free(index);
     /* Who opens it says what is wrong. */
     if (code == SB_NOENT)
