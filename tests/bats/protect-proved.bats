@@ -214,3 +214,115 @@ shardbox protect: a-shard-00000: damage would be protected; repair it first, wit
     run --separate-stderr sb verify --repair a
     [[ $(stat -c '%u:%g %a' a a-before-repair) == $'12345:12345 600\n12345:12345 600' ]]
 }
+
+@test "an archive that was packed anew, and counts as many commits, is no damaged one" {
+    sb pack -q b -C tree .
+    mkdir t new
+    cp b* t
+    sb protect -q t/b
+    mkdir parity
+    cp -p t/*-parity parity
+    seq 3000 >tree/more
+    rm b*
+    sb pack -q b -C tree .
+    cp b* new
+    for act in 'verify --repair t/b' 'pack --append --protect t/b add' 'protect --update -v t/b'; do
+        cp -p new/b* parity/* t
+        seq 10 >add
+        # shellcheck disable=SC2086
+        run_ok sb $act
+        [[ $(sb cat t/b more) == "$(seq 3000)" ]] || fail "$act"
+    done
+    cp -p new/b* parity/* t
+    run_fail 1 sb protect --repair t/b
+    stderr_has 't/b: is another file than its parity file is of, though it counts as many commits'
+    cmp t/b new/b
+    run_ok sb protect --update t/b
+    run_ok sb protect --check t/b
+}
+
+@test "another database that was restored, written to again or switched to WAL is no damaged one" {
+    sqlite3 x.db "CREATE TABLE t (a)"
+    cp x.db backup
+    sqlite3 x.db "INSERT INTO t VALUES (1)"
+    sb protect -q x.db
+    cp backup x.db
+    sqlite3 x.db "INSERT INTO t VALUES (2)"
+    run_fail 1 sb protect --repair x.db
+    stderr_has 'is another file than its parity file is of'
+    [[ $(sqlite3 x.db "SELECT a FROM t") == 2 ]]
+    run_ok sb protect --update x.db
+    run_ok sb protect --check x.db
+    sqlite3 x.db "PRAGMA journal_mode=wal; INSERT INTO t VALUES (3)" >log
+    run_fail 1 sb protect --repair x.db
+    stderr_has 'changed since its parity file was made'
+    [[ $(sqlite3 x.db "SELECT a FROM t" | xargs) == '2 3' ]]
+    head -c 9000 /dev/urandom | base64 >x.db
+    cp x.db text
+    run_fail 1 sb protect --repair x.db
+    cmp x.db text
+}
+
+@test "--trust-parity takes no commit out of an index" {
+    seq 3000 >new
+    sb pack -q --append a new
+    cp a as-it-is
+    run_ok sb verify --repair --trust-parity a
+    cmp a as-it-is
+    run_fail 1 sb protect --repair --trust-parity a
+    cmp a as-it-is
+}
+
+@test "a plain file that has grown since is not set back where it is damaged" {
+    gzip -c tree/large >x.gz
+    sb protect -q --redundancy=100% x.gz
+    cat tree/large tree/f10 | gzip >x.gz
+    spoil x.gz 300000
+    cp x.gz as-it-is
+    run_fail 1 sb protect --repair x.gz
+    cmp x.gz as-it-is
+}
+
+@test "an index that was put back beside a later parity file is told, and nothing is moved by it" {
+    cp a index
+    seq 3000 >precious
+    sb pack -q --append --protect a precious
+    cp index a
+    for act in 'verify --repair' 'protect --update'; do
+        # shellcheck disable=SC2086
+        run_fail 1 sb $act a
+        stderr_has 'a: is older than its parity file, and its shards have files that it does not know'
+    done
+    run_fail 2 sb defrag a
+    stderr_has 'is older than its parity file'
+    mv a older
+    run_ok sb verify --repair a
+    [[ $(sb cat a precious) == "$(seq 3000)" ]]
+}
+
+@test "an index that is made again knows not what was added and protected in a shard since" {
+    seq 3000 >precious
+    sb pack -q --append a precious
+    sb protect -q --update a-shard-00000
+    rm a
+    run_fail 1 sb verify --repair a
+    stderr_has 'its index was lost, and is one of before'
+    run_fail 2 sb defrag a
+}
+
+@test "pages of a database go back together, or not at all, and only to where they were from" {
+    sb pack -q b -C tree .
+    mkdir par x
+    cp b* x
+    sb protect -q --parity-dir=par b
+    spoil b 9000
+    spoil b 30000
+    run_ok sb verify --repair --parity-dir=par b
+    run_fail 2 sb verify --undo-repair --parity-dir=par x/b
+    stderr_has 'par/b-before-repair: is of another archive or file of this name'
+    run_ok sb mv b f10 moved
+    cp b as-it-is
+    run_fail 1 sb verify --undo-repair --parity-dir=par b
+    stderr_has 'are of a database that changed since the repair, and are left as they are'
+    cmp b as-it-is
+}

@@ -103,12 +103,20 @@ enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
     return is_whole(head) ? SB_COMMIT_OTHER : SB_COMMIT_LOST;
 }
 
+uint32_t sb_protect_commits(const unsigned char *head)
+{
+    return get_number(head + SQLITE_COUNTER);
+}
+
+uint32_t sb_protect_noted_commits(const struct sb_parity_super *super)
+{
+    return (uint32_t)sb_get_u64(super->user + COMMITS_AT);
+}
+
 bool sb_protect_is_earlier(const struct sb_parity_super *super, const unsigned char *head)
 {
-    uint32_t noted = (uint32_t)sb_get_u64(super->user + COMMITS_AT);
-
     return sb_protect_commit(super, head) == SB_COMMIT_OTHER &&
-           noted - get_number(head + SQLITE_COUNTER) < UINT32_MAX / 2;
+           sb_protect_noted_commits(super) - sb_protect_commits(head) < UINT32_MAX / 2;
 }
 
 void sb_protect_note_origin(unsigned char *user, const char *path)

@@ -44,6 +44,10 @@ enum sb_protect_commit {
 enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
                                          const unsigned char *head);
 
+/* How many commits an SQLite file counts, by its head, and how many are noted. */
+uint32_t sb_protect_commits(const unsigned char *head);
+uint32_t sb_protect_noted_commits(const struct sb_parity_super *super);
+
 /* Of SB_COMMIT_OTHER: has it fewer commits than what is protected? */
 bool sb_protect_is_earlier(const struct sb_parity_super *super, const unsigned char *head);
 

@@ -294,6 +294,12 @@ enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t o
     return SB_OK;
 }
 
+enum sb_code sb_before_add_commits(struct sb_before *before, const char *path, uint32_t commits,
+                                   struct sb_error *err)
+{
+    return sb_before_add(before, path, commits, "", "", 0, err);
+}
+
 enum sb_code sb_before_sync(struct sb_before *before, struct sb_error *err)
 {
     if (before->fd < 0 || before->size == before->synced)
@@ -323,7 +329,7 @@ struct undo {
     struct record *records;
     size_t count, capacity;
     int64_t skipped;
-    bool database_changed;
+    bool counted, database_changed;
     int target; /* the file of the last record that was used; -1: none */
     char target_name[NAME_MOST + 1];
     struct sb_buf bytes[2]; /* as they are, and as they were */
@@ -419,6 +425,8 @@ static enum sb_code put_back(struct undo *undo, const struct record *record, str
     bool there = false, kept = false;
     uint32_t crc;
 
+    if (record->size == 0)
+        return SB_OK;
     if (!is_own(undo, record)) {
         skip(undo, record, "are of no file of this archive");
         return SB_OK;
@@ -469,16 +477,35 @@ static const struct record *repaired_again(const struct undo *undo, size_t i)
     return NULL;
 }
 
+static enum sb_code count_commits(struct undo *undo, const struct record *record, bool *same,
+                                  struct sb_error *err)
+{
+    unsigned char head[SB_PROTECT_HEAD] = {0};
+
+    if (open_target(undo, record, err) ||
+        read_exactly(undo->target, head, sizeof(head), 0, same, err))
+        return err->code;
+    *same = *same && (int64_t)sb_protect_commits(head) == record->offset;
+    return SB_OK;
+}
+
 /* Pages of two states make no database: it goes back as a whole, or stays. */
 static enum sb_code look_at_database(struct undo *undo, struct sb_error *err)
 {
-    for (size_t i = 0; i < undo->count && !undo->database_changed; i++) {
-        const struct record *record = &undo->records[i], *again = repaired_again(undo, i);
-        bool there = true, kept = true;
+    for (size_t i = undo->count; i > 0 && !undo->database_changed; i--) {
+        const struct record *record = &undo->records[i - 1], *again = repaired_again(undo, i - 1);
+        bool there = true, kept = true, same = true;
         uint32_t crc = again ? again->crc : 0;
 
         if (!is_of_database(undo, record))
             continue;
+        if (record->size == 0) {
+            if (!undo->counted && count_commits(undo, record, &same, err))
+                return err->code;
+            undo->counted = true;
+            undo->database_changed = !same;
+            continue;
+        }
         if (!again && (open_target(undo, record, err) || load(undo, record, &there, &kept, err)))
             return err->code;
         if (!again)

@@ -22,7 +22,9 @@
  *       32    4  CRC32C of the bytes
  *       36    4  CRC32C of what the repair writes in their place
  *
- * The name is that of the file, in the directory of the archive. Belongs to one thread at a time.
+ * The name is that of the file, in the directory of the archive. Without bytes it says of a
+ * database how many commits it has once it is repaired, as the offset. Belongs to one thread at a
+ * time.
  */
 #ifndef SB_TASK_PROTECT_BEFORE_H
 #define SB_TASK_PROTECT_BEFORE_H
@@ -53,6 +55,11 @@ enum sb_code sb_before_begin(struct sb_before *before, const char *path, const c
 enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
                            const void *bytes, const void *by, size_t size,
                            struct sb_error *err) SB_CHECKED;
+
+/* A repair of a database follows, which counts so many commits then: its pages go back only if it
+ * still does. */
+enum sb_code sb_before_add_commits(struct sb_before *before, const char *path, uint32_t commits,
+                                   struct sb_error *err) SB_CHECKED;
 
 /* What was added is on disk. */
 enum sb_code sb_before_sync(struct sb_before *before, struct sb_error *err) SB_CHECKED;

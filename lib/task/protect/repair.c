@@ -161,6 +161,9 @@ static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
     repair->writes = options->act == SB_PROTECT_REPAIR && !options->dry_run && repair->can;
     if (repair->writes)
         code = sb_rewrite_begin(&repair->rewrite, work->path, options->parity_dir, err);
+    if (!code && repair->writes && repair->commit != SB_COMMIT_NONE)
+        code = sb_before_add_commits(&repair->rewrite.before, work->path,
+                                     sb_protect_noted_commits(&work->parity->super), err);
     if (!code)
         code = run_pass(repair, err);
     if (!code && repair->writes)
