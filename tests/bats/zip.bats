@@ -228,6 +228,101 @@ with zipfile.ZipFile("a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
     stderr_has "b.zip: has 5 bytes after its end"
 }
 
+# reads_tree FILE: finds, prints, converts and unpacks what make_zip made of the tree, by file and by pipe.
+reads_tree() {
+    local sum
+    sum=$(sha256sum <tree/sub/dir/file.bin)
+    run_ok sb find "$1"
+    output_is "$(sb find a.zip)"
+    [[ $(sb cat "$1" sub/dir/file.bin | sha256sum) == "$sum" ]]
+    run_ok sb convert -f "$1" c.barecat
+    run_ok sb diff -C tree c.barecat
+    rm -rf out
+    run_ok sb unpack -C out "$1"
+    same_tree tree out
+    [[ $(cat "$1" | sb cat - sub/dir/file.bin | sha256sum) == "$sum" ]]
+    rm -rf out
+    run_ok sh -c 'cat "$2" | "$1" unpack -C out -' - "$SHARDBOX" "$1"
+    same_tree tree out
+}
+
+@test "zeros before a zip, a program, and the mark of a zip that could have been split" {
+    make_zip
+    for size in 512 700 4096; do
+        { head -c $size /dev/zero; cat a.zip; } >b.zip
+        reads_tree b.zip
+    done
+    { head -c 512 /dev/zero; echo '#!/bin/sh'; cat a.zip; } >b.zip
+    reads_tree b.zip
+    { printf '\177ELF'; seq 100000; cat a.zip; } >b.zip
+    reads_tree b.zip
+    for mark in 'PK\7\10' PK00; do
+        # shellcheck disable=SC2059 # it is an escape
+        { printf "$mark"; cat a.zip; } >b.zip
+        reads_tree b.zip
+    done
+}
+
+@test "on a pipe a zip is found within 1 MiB, and --from=zip reads it farther on" {
+    make_zip
+    { head -c 1048576 /dev/zero | tr '\0' x; cat a.zip; } >b.zip
+    run_ok sb find b.zip
+    output_is "$(sb find a.zip)"
+    run_fail 2 sh -c 'cat b.zip | "$0" find -' "$SHARDBOX"
+    stderr_has "standard input: is no archive, and no tar"
+    run_ok sh -c 'cat b.zip | "$0" find --from=zip -' "$SHARDBOX"
+    output_is "$(sb find a.zip)"
+}
+
+@test "zeros alone are an empty tar, and zeros before a tar are no zip, also where a zip ends it" {
+    make_zip
+    head -c 10240 /dev/zero >empty.tar
+    run_ok sb find empty.tar
+    output_is ""
+    run_ok sh -c 'cat empty.tar | "$0" find -' "$SHARDBOX"
+    output_is ""
+    tar -cf a.tar a.zip
+    cat empty.tar a.tar >b.tar
+    capture sb find b.tar
+    output_lacks sub
+    capture sh -c 'cat b.tar | "$0" find -' "$SHARDBOX"
+    output_lacks sub
+}
+
+# make_padded PADDING: a.zip, whose members' extra fields end in so many zeros, as zipalign leaves them.
+make_padded() {
+    python3 - "$1" <<'END'
+import struct
+import sys
+import zipfile
+
+class Padded(zipfile.ZipInfo):
+    def FileHeader(self, zip64=None):
+        self.extra = self.extra.rstrip(b"\0") + bytes(int(sys.argv[1]))
+        return super().FileHeader(zip64)
+
+with zipfile.ZipFile("a.zip", "w") as archive:
+    for name, method in ("stored", 0), ("deflated", 8):
+        member = Padded(name, (2001, 2, 3, 4, 5, 6))
+        member.compress_type = method
+        member.extra = struct.pack("<HHBI", 0x5455, 5, 1, 981173106)
+        archive.writestr(member, name * 100)
+END
+}
+
+@test "extra fields padded as by zipalign" {
+    for padding in 1 2 3 4 5 7 4095; do
+        make_padded $padding
+        run_ok sb verify a.zip
+        run_ok sb find --printf='%p %s %T@\n' a.zip
+        output_is $'deflated 800 981173106.0000000000\nstored 600 981173106.0000000000'
+        run_ok sb convert -qf a.zip a.barecat
+        run_ok sb diff -C a.zip a.barecat
+        run_ok sh -c 'cat a.zip | "$0" cat - deflated stored' "$SHARDBOX"
+        output_is "$(printf 'deflated%.0s' {1..100})$(printf 'stored%.0s' {1..100})"
+    done
+}
+
 @test "an interrupted or failed run leaves the old zip" {
     make_zip
     cp a.zip before.zip

@@ -294,7 +294,7 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
 
 static enum sb_sure begins_as_zip(const struct sb_input *input)
 {
-    static const char *const magics[] = {"PK\3\4", "PK\5\6", "PK00PK\3\4"};
+    static const char *const magics[] = {"PK\3\4", "PK\5\6", "PK\7\10", "PK00PK\3\4"};
 
     for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
         if (sb_input_begins(input, magics[i], strlen(magics[i])))
@@ -303,17 +303,25 @@ static enum sb_sure begins_as_zip(const struct sb_input *input)
     return SB_NO;
 }
 
-/* A zip may have anything before it: a program that unpacks it. */
-static bool ends_as_zip(const struct sb_input *input)
+static bool has(const char *data, size_t size, const char *magic)
 {
-    size_t most = SB_ZIP_END_SIZE + SB_ZIP_COMMENT_MAX;
-    char *tail = malloc(most);
-    size_t got = tail ? sb_input_tail(input, tail, most) : 0;
-    bool found = false;
+    return memmem(data, size, magic, strlen(magic)) != NULL;
+}
 
-    for (size_t i = 0; !found && got >= SB_ZIP_END_SIZE && i <= got - SB_ZIP_END_SIZE; i++)
-        found = memcmp(tail + i, "PK\5\6", 4) == 0;
-    free(tail);
+/* A zip may have anything before it: a program that unpacks it. The end of a pipe is not seen. */
+static bool goes_on_as_zip(const struct sb_input *input)
+{
+    size_t most = input->pipe ? SB_AHEAD_BYTES : SB_ZIP_END_SIZE + SB_ZIP_COMMENT_MAX;
+    char *data = malloc(most);
+    size_t got;
+    bool found;
+
+    if (!data)
+        return false;
+    got = input->pipe ? sb_input_ahead(input, data, most) : sb_input_tail(input, data, most);
+    found = got >= SB_ZIP_END_SIZE && (has(data, got - SB_ZIP_END_SIZE + 4, "PK\5\6") ||
+                                       (input->pipe && has(data, got, "PK\3\4")));
+    free(data);
     return found;
 }
 
@@ -333,7 +341,7 @@ const struct sb_kind sb_zip_kind = {
     .has_checksums = true,
     .time_grain = 2 * INT64_C(1000000000),
     .by_content = begins_as_zip,
-    .by_end = ends_as_zip,
+    .by_rest = goes_on_as_zip,
     .unproved = unproved,
     .takes = SB_TO_MEMBERS | SB_TO_PIPE | SB_TO_SUBTREES,
     .source = sb_source_open_zip,
