@@ -361,10 +361,15 @@ dos_zip() {
     done
 }
 
-@test "names that DOS wrote are CP437, unless they are UTF-8" {
+@test "names that DOS wrote are CP437, unless they are UTF-8, with a warning as they may be otherwise" {
     dos_zip $'M\x81ller' café
     run_ok sb find dos.zip
     output_is $'Müller\ncafé'
+    stderr_is "shardbox find: dos.zip: has 1 name that is not UTF-8, and does not say in which charset; --iconv=CHARSET does, such as CP932, GBK or CP437"
+    run_ok sh -c 'cat dos.zip | "$0" convert - a.barecat' "$SHARDBOX"
+    stderr_has "standard input: has 1 name that is not UTF-8"
+    run_ok sb convert --iconv=CP437 dos.zip b.barecat
+    stderr_lacks charset
     run_ok sb ls --iconv=CP850 dos.zip
     output_is $'Müller\ncafé'
     run_ok sb unpack -C out dos.zip

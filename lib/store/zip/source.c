@@ -20,6 +20,7 @@ struct zip_source {
     struct sb_zip_walk walk;
     struct sb_zip_clock clock;
     struct sb_zip_naming naming;
+    int64_t guessed; /* names whose charset nothing says */
     bool locate;
     int64_t last_end; /* of the member before, by the directory */
     bool out_of_order;
@@ -179,6 +180,7 @@ static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_reco
 {
     if (sb_zip_member_fill(member, record, &zip->clock, &zip->naming, err))
         return err->code;
+    zip->guessed += zip->naming.guessed;
     if (zip->naming.failed)
         sb_report(zip->notify, SB_PROBLEM, "name", member->entry.path, SB_NOT_IN_CHARSET,
                   sb_context_now->charset);
@@ -212,6 +214,16 @@ static void check_count(const struct zip_source *zip)
                   zip->base.name, (long long)walk->seen, (long long)walk->end->count);
 }
 
+static void report_names(const struct zip_source *zip)
+{
+    if (zip->guessed > 0)
+        sb_report(zip->notify, SB_WARNING, "charset", NULL,
+                  "%s: has %lld name%s not UTF-8, and does not say in which charset; "
+                  "--iconv=CHARSET does, such as CP932, GBK or CP437",
+                  zip->base.name, (long long)zip->guessed,
+                  zip->guessed == 1 ? " that is" : "s that are");
+}
+
 static enum sb_code next_member(struct sb_source *base, struct sb_member *member,
                                 struct sb_error *err)
 {
@@ -221,8 +233,10 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
 
     do {
         code = sb_zip_walk_next(&zip->walk, &record, err);
-        if (code == SB_END)
+        if (code == SB_END) {
             check_count(zip);
+            report_names(zip);
+        }
         if (code)
             return code;
         sb_count_up(&base->done, record.packed);

@@ -441,7 +441,8 @@ static void local_names(void)
         sb_put_u16(local(&zip, 0) + 6, cases[i].flags);
         add(&zip, &(struct part){.name = "next", .data = "more"});
         finish(&zip);
-        snprintf(all, sizeof(all), "%snext=more\n", cases[i].reads);
+        snprintf(all, sizeof(all), "%snext=more\n%s", cases[i].reads,
+                 (uint8_t)*cases[i].central == 0x81 ? "charset: -\n" : "");
         CHECK_READS(&zip, all, .stream = false);
         release(&zip);
     }
