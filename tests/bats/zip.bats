@@ -323,6 +323,72 @@ END
     done
 }
 
+# make_deflate64: a.zip with a member of 9 runs of up to 65538 bytes and one from 65536 bytes before, which
+# deflate does not have.
+make_deflate64() {
+    python3 - <<'END'
+import struct
+import zlib
+
+text, bits = bytearray(), []
+def put(value, size):
+    bits.extend(value >> i & 1 for i in range(size))
+def code(value, size):
+    bits.extend(value >> i & 1 for i in reversed(range(size)))
+def literal(byte):
+    text.append(byte)
+    code(0x30 + byte, 8) if byte < 144 else code(0x190 + byte - 144, 9)
+def match(length, distance, distance_code, extra, size):
+    for _ in range(length):
+        text.append(text[-distance])
+    code(0xc5, 8), put(length - 3, 16), code(distance_code, 5), put(extra, size)
+
+put(3, 3)
+for byte in b"shardbox":
+    literal(byte)
+for length in range(65538, 65538 - 9, -1):
+    match(length, 1, 0, 0, 0)
+    literal(length % 256)
+match(1000, 65536, 31, 16383, 14)
+match(1000, 32769, 30, 0, 14)
+code(0, 7)
+bits += [0] * 7
+packed = bytes(sum(bit << i for i, bit in enumerate(bits[at : at + 8])) for at in range(0, len(bits) - 7, 8))
+name = b"large"
+fields = struct.pack("<HHHHHIIIHH", 21, 0, 9, 0, 0x2a21, zlib.crc32(text), len(packed), len(text), len(name), 0)
+local = b"PK\3\4" + fields + name + packed
+central = b"PK\1\2" + struct.pack("<H", 20) + fields + bytes(14) + name
+end = b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), len(local), 0)
+open("a.zip", "wb").write(local + central + end)
+open("large", "wb").write(text)
+END
+}
+
+@test "deflate64, as Windows writes it beyond 2 GB" {
+    make_deflate64
+    run_ok sb verify a.zip
+    sb cat a.zip large | cmp - large
+    sb cat - large < <(cat a.zip) | cmp - large
+    run_ok sb convert a.zip a.barecat
+    sb cat a.barecat large | cmp - large
+    run_ok sb unpack -C out a.zip
+    cmp out/large large
+    run_ok sh -c 'cat a.zip | "$0" convert --to=zip - b.zip' "$SHARDBOX"
+    sb cat b.zip large | cmp - large
+}
+
+@test "damaged deflate64 is named and left out" {
+    make_deflate64
+    flip_byte a.zip 60
+    run_fail 1 sb unpack -C out a.zip
+    stderr_has "large: is shorter than the zip says; left out"
+    [[ ! -e out/large ]]
+    make_deflate64
+    flip_byte a.zip 35
+    run_fail 1 sb cat a.zip large
+    stderr_has "large: its compressed bytes are damaged; left out"
+}
+
 @test "an interrupted or failed run leaves the old zip" {
     make_zip
     cp a.zip before.zip
