@@ -228,9 +228,11 @@ with zipfile.ZipFile("a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
     stderr_has "b.zip: has 5 bytes after its end"
 }
 
-# reads_tree FILE: finds, prints, converts and unpacks what make_zip made of the tree, by file and by pipe.
+# reads_tree FILE [PART]...: finds, prints, converts and unpacks what make_zip made of the tree, by the file
+# and by a pipe from it or the parts.
 reads_tree() {
-    local sum
+    local sum parts=("${@:2}")
+    [[ $# -gt 1 ]] || parts=("$1")
     sum=$(sha256sum <tree/sub/dir/file.bin)
     run_ok sb find "$1"
     output_is "$(sb find a.zip)"
@@ -240,15 +242,15 @@ reads_tree() {
     rm -rf out
     run_ok sb unpack -C out "$1"
     same_tree tree out
-    [[ $(cat "$1" | sb cat - sub/dir/file.bin | sha256sum) == "$sum" ]]
+    [[ $(cat "${parts[@]}" | sb cat - sub/dir/file.bin | sha256sum) == "$sum" ]]
     rm -rf out
-    run_ok sh -c 'cat "$2" | "$1" unpack -C out -' - "$SHARDBOX" "$1"
+    cat "${parts[@]}" | sb unpack -C out -
     same_tree tree out
 }
 
 @test "zeros before a zip, a program, and the mark of a zip that could have been split" {
     make_zip
-    for size in 512 700 4096; do
+    for size in 512 700; do
         { head -c $size /dev/zero; cat a.zip; } >b.zip
         reads_tree b.zip
     done
@@ -387,6 +389,109 @@ END
     flip_byte a.zip 35
     run_fail 1 sb cat a.zip large
     stderr_has "large: its compressed bytes are damaged; left out"
+}
+
+# split_zip SIZE: a.zip, as zip -s splits it, is x.z01, x.z02, ... x.zip; as 7z -v cuts it, y.zip.001, ...
+split_zip() {
+    python3 - "$1" <<'END'
+import struct
+import sys
+
+size = int(sys.argv[1])
+data = open("a.zip", "rb").read()
+end = data.rindex(b"PK\5\6")
+count, length, start = struct.unpack("<HII", data[end + 10 : end + 20])
+whole, at = bytearray(b"PK\7\10" + data[:start]), start
+while at < end:
+    record = bytearray(data[at : at + 46 + sum(struct.unpack("<HHH", data[at + 28 : at + 34]))])
+    at += len(record)
+    volume, offset = divmod(struct.unpack("<I", record[42:46])[0] + 4, size)
+    record[34:36], record[42:46] = struct.pack("<H", volume), struct.pack("<I", offset)
+    whole += record
+last = (len(whole) + 21) // size
+whole += b"PK\5\6" + struct.pack("<HHHHIIH", last, (start + 4) // size, count, count, length, (start + 4) % size, 0)
+for number, at in enumerate(range(0, len(whole), size), 1):
+    open("x.zip" if number > last else "x.z%02u" % number, "wb").write(whole[at : at + size])
+for number, at in enumerate(range(0, len(data), size), 1):
+    open("y.zip.%03u" % number, "wb").write(data[at : at + size])
+END
+}
+
+@test "a split zip is read where it lies, by the name of any of its files" {
+    for method in store deflate; do
+        make_zip -f --method=$method
+        split_zip 70000
+        reads_tree x.zip x.z?? x.zip
+        reads_tree y.zip.001 y.zip.???
+        for name in x.z?? y.zip.???; do
+            run_ok sb find "$name"
+            output_is "$(sb find a.zip)"
+        done
+        rm -r tree x.z* y.z*
+    done
+}
+
+@test "a split zip that was joined to one file is read too" {
+    make_zip
+    split_zip 70000
+    cat x.z?? x.zip >b.zip
+    reads_tree b.zip
+}
+
+@test "a zip of more files than may be open" {
+    mkdir tree
+    head -c 50000 /dev/urandom >tree/noise
+    sb convert -q tree a.zip
+    split_zip 300
+    [[ $(find . -name 'x.z*' | wc -l) -gt 160 ]]
+    run_ok sh -c 'ulimit -n 60 && "$0" unpack -C out x.zip' "$SHARDBOX"
+    cmp tree/noise out/noise
+}
+
+@test "of a split zip the first file that is missing is named" {
+    make_zip
+    split_zip 300
+    mv x.z02 x.away
+    for name in x.z01 x.z03 x.zip; do
+        run_fail 2 sb find "$name"
+        stderr_is "shardbox find: $name: is one of the files of a split zip, and x.z02 is missing"
+    done
+    mv x.away x.z02
+    mv x.zip x.away
+    run_fail 2 sb convert x.z01 b.barecat
+    stderr_is "shardbox convert: x.z01: is one of the files of a split zip, and x.zip is missing"
+    last=$(find . -name 'y.zip.*' | sort | tail -1)
+    rm "$last" y.zip.002
+    run_fail 2 sb find y.zip.001
+    stderr_is "shardbox find: y.zip.001: is one of the files of a split zip, and y.zip.002 is missing"
+    run_fail 2 sb unpack -C out y.zip.003
+    stderr_is "shardbox unpack: y.zip.003: is one of the files of a split zip, and y.zip.002 is missing"
+    run_fail 2 sh -c 'cat x.away | "$0" find -' "$SHARDBOX"
+    stderr_has "standard input: is not all of a zip that is split over"
+    stderr_has "files; join all of them in order: cat X.z01 X.z02 ... X.zip"
+    run_fail 2 sh -c 'cat x.z01 | "$0" find -' "$SHARDBOX"
+    stderr_is "shardbox find: standard input: is the first file of a split zip, without the others"
+}
+
+@test "zips that are only numbered are read for themselves" {
+    make_zip
+    mkdir other
+    echo other >other/name
+    sb convert -q other c.zip
+    cp a.zip z.001
+    cp c.zip z.002
+    run_ok sb find z.001
+    output_is "$(sb find a.zip)"
+    run_ok sb find z.002
+    output_is name
+}
+
+@test "no index can point at a split zip" {
+    make_zip --method=store
+    split_zip 300
+    run_fail 2 sb convert --wrap x.zip b.barecat
+    stderr_has "so that no index can point at its bytes; convert without --wrap"
+    [[ ! -e b.barecat ]]
 }
 
 @test "an interrupted or failed run leaves the old zip" {

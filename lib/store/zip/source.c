@@ -8,6 +8,7 @@
 #include "store/zip/format.h"
 #include "store/zip/loader.h"
 #include "store/zip/member.h"
+#include "store/zip/volumes.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ static void free_source(struct sb_source *base)
     struct zip_source *zip = (struct zip_source *)base;
 
     sb_zip_walk_end(&zip->walk);
+    sb_zip_end_release(&zip->end);
     sb_charset_free(zip->naming.charset);
     sb_buf_release(&zip->naming.name);
     free(zip);
@@ -262,14 +264,20 @@ static const struct sb_source_ops zip_ops = {
     .stream = sb_zip_loader_stream,
 };
 
+static enum sb_code find_end(struct sb_input *input, struct sb_zip_end *end, struct sb_error *err)
+{
+    return input->pipe ? sb_zip_find_end(input->file, end, err)
+                       : sb_zip_open_volumes(&input->file, input->path, end, err);
+}
+
 static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
                           const struct sb_source_options *options, struct sb_error *err)
 {
     if (sb_charset_open(&zip->naming.charset, sb_context_now->charset, err) ||
-        sb_input_spool(input, options->max_size, err) ||
-        sb_zip_find_end(input->file, &zip->end, err))
+        sb_input_spool(input, options->max_size, err) || find_end(input, &zip->end, err))
         return err->code;
     zip->file.bytes = input->file;
+    zip->locate = options->locate && !input->file->parts; /* an index can point at one file only */
     zip->file.end = zip->end.start;
     zip->base.total = zip->end.start - zip->end.base;
     if (zip->end.junk > 0)
@@ -297,7 +305,6 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
     zip->base = (struct sb_source){.ops = &zip_ops, .name = input->name, .loads = true};
     zip->notify = notify;
     zip->file.no_check = options->no_check;
-    zip->locate = options->locate;
     if (begin(zip, input, options, err)) {
         free_source(&zip->base);
         return err->code;
@@ -323,7 +330,7 @@ static bool has(const char *data, size_t size, const char *magic)
 }
 
 /* A zip may have anything before it: a program that unpacks it. The end of a pipe is not seen. */
-static bool goes_on_as_zip(const struct sb_input *input)
+static bool has_signature(const struct sb_input *input)
 {
     size_t most = input->pipe ? SB_AHEAD_BYTES : SB_ZIP_END_SIZE + SB_ZIP_COMMENT_MAX;
     char *data = malloc(most);
@@ -337,6 +344,11 @@ static bool goes_on_as_zip(const struct sb_input *input)
                                        (input->pipe && has(data, got, "PK\3\4")));
     free(data);
     return found;
+}
+
+static bool goes_on_as_zip(const struct sb_input *input)
+{
+    return has_signature(input) || (!input->pipe && sb_zip_is_volume(input->path));
 }
 
 static const char *unproved(const struct sb_input *input)
