@@ -494,6 +494,53 @@ END
     [[ ! -e b.barecat ]]
 }
 
+# over_4_gib SIZE...: a.zip of stored members of so many zeros and one with a text, as macOS writes it: without
+# zip64, all numbers are modulo 4 GiB.
+over_4_gib() {
+    python3 - "$@" <<'END'
+import struct
+import sys
+import zlib
+
+at, central, low = 0, b"", 0xffffffff
+with open("a.zip", "wb") as out:
+    for number, size in enumerate([*map(int, sys.argv[1:]), 5]):
+        text = b"text\n" if size == 5 else b""
+        name = b"%d" % number
+        fields = struct.pack("<HHHHHIIIHH", 21, 0, 0, 0, 0x2a21, zlib.crc32(text), size & low, size & low, 1, 0)
+        out.seek(at)
+        out.write(b"PK\3\4" + fields + name + text)
+        central += b"PK\1\2" + struct.pack("<BB", 21, 3) + fields
+        central += struct.pack("<HHHII", 0, 0, 0, 0o100644 << 16, at & low) + name
+        at += 31 + size
+    out.seek(at)
+    count = len(sys.argv)
+    out.write(central + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, count, count, len(central), at & low, 0))
+END
+}
+
+@test "a zip over 4 GiB without zip64, as macOS writes it" {
+    over_4_gib 3000000000 3000000000 3000000000
+    run_ok sb find --printf='%p %s\n' a.zip
+    output_is $'0 3000000000\n1 3000000000\n2 3000000000\n3 5'
+    run_ok sb cat a.zip 3
+    output_is text
+    run_ok sb ls --json a.zip 3
+    output_has '"offset":9000000124'
+}
+
+@test "a member over 4 GiB without zip64 is refused, not cut" {
+    for sizes in '4294967396 10' '10 4294967396 10' '10 8589934692'; do
+        # shellcheck disable=SC2086 # they are several
+        over_4_gib $sizes
+        for command in find cat unpack 'convert -o b.tar'; do
+            # shellcheck disable=SC2086 # they are options, too
+            run_fail 2 sb $command a.zip
+            stderr_has "a.zip: has a member over 4 GiB, and only 32 bits for sizes, as macOS writes it; unpack it with 7z, or with ditto on macOS"
+        done
+    done
+}
+
 @test "an interrupted or failed run leaves the old zip" {
     make_zip
     cp a.zip before.zip

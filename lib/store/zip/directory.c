@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define COMMENT_MAX 65535
+#define TURN        ((int64_t)1 << 32)
 #define WINDOW_SIZE 262144 /* more than the longest record: 46 bytes and three of up to 65535 */
 
 /*
@@ -113,6 +114,33 @@ static enum sb_code find_at(const struct sb_file *file, uint32_t signature, int6
     return code;
 }
 
+/* Without 64 bits, sizes are right only if each member follows the one before, and the directory
+ * the last one. */
+static enum sb_code check_turns(const struct sb_file *file, const struct sb_zip_end *end,
+                                struct sb_error *err)
+{
+    struct sb_zip_record record = {.defect = NULL};
+    struct sb_zip_walk walk;
+    bool right = true;
+    enum sb_code code = sb_zip_walk_begin(&walk, file, end, err);
+
+    while (code == SB_OK && right) {
+        code = sb_zip_walk_next(&walk, &record, err);
+        if (code == SB_OK)
+            code = find_at(file, SB_ZIP_LOCAL, record.offset, &right, err);
+        /* Deflate makes nothing longer by a thousandth. */
+        right = right && !record.defect && record.size + record.size / 1000 + 64 >= record.packed;
+    }
+    right = right && end->start - walk.last_end < TURN;
+    sb_zip_walk_end(&walk);
+    if (right || (code && code != SB_END))
+        return code == SB_END ? SB_OK : code;
+    return sb_fail(err, SB_FORMAT,
+                   "%s: has a member over 4 GiB, and only 32 bits for sizes, as macOS writes it; "
+                   "unpack it with 7z, or with ditto on macOS",
+                   file->name);
+}
+
 /*
  * Something moved the directory away from its offset: is that before the members too, or between?
  * The place of the first record's member shows it.
@@ -132,9 +160,10 @@ static enum sb_code place_members(const struct sb_file *file, struct sb_zip_end 
     if (find_at(file, SB_ZIP_LOCAL, end->base + offset, &moved, err) ||
         find_at(file, SB_ZIP_LOCAL, offset, &unmoved, err))
         return err->code;
-    if (unmoved && !moved)
+    end->turns = unmoved && end->wraps && end->base % TURN == 0;
+    if (unmoved && (!moved || end->turns))
         end->base = 0;
-    return SB_OK;
+    return end->turns ? check_turns(file, end, err) : SB_OK;
 }
 
 /*
@@ -413,11 +442,13 @@ static bool read_wide(const struct sb_zip_record *record, struct wide *wide)
 
 /* Does the member lie before the directory? Its bytes do, if nothing else is between. */
 static const char *place_record(struct sb_zip_record *record, struct wide wide,
-                                const struct sb_zip_end *end)
+                                const struct sb_zip_end *end, int64_t last_end)
 {
     uint64_t space = (uint64_t)(end->start - end->base);
 
     record->recorded = wide.offset;
+    if (end->turns && last_end > (int64_t)wide.offset)
+        wide.offset += (uint64_t)((last_end - (int64_t)wide.offset + TURN - 1) / TURN * TURN);
     if (end->starts &&
         (record->volume >= end->volumes || end->starts[record->volume] < 0 ||
          __builtin_add_overflow(wide.offset, (uint64_t)end->starts[record->volume], &wide.offset)))
@@ -464,7 +495,7 @@ static void read_record(const struct sb_zip_walk *walk, const uint8_t *data,
     if (!read_wide(record, &wide))
         record->defect = "its zip64 extra field is too short";
     else
-        record->defect = place_record(record, wide, walk->end);
+        record->defect = place_record(record, wide, walk->end, walk->last_end);
 }
 
 bool sb_zip_walk_is_complete(const struct sb_zip_walk *walk)
@@ -501,6 +532,8 @@ enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *re
     if (code)
         return code;
     read_record(walk, data, record);
+    if (!record->defect)
+        walk->last_end = record->offset + SB_ZIP_LOCAL_SIZE + record->packed;
     walk->at += (int64_t)size;
     walk->seen++;
     return SB_OK;

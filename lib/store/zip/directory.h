@@ -17,10 +17,11 @@ struct sb_zip_end {
     int64_t start; /* of the central directory */
     int64_t size;  /* of the central directory, in bytes */
     int64_t count; /* of its records */
-    bool wraps;    /* count is given in 16 bits, which some writers let overflow */
+    bool wraps;    /* it has no 64 bits: some writers let the count, of 16, overflow */
     size_t comment; /* bytes */
     bool cut;       /* there should be more of it */
     int64_t junk;   /* bytes after the end, unless they are NULs */
+    bool turns;     /* offsets are modulo 4 GiB, as macOS writes them: they go up */
 
     /* Of a zip that was split by its writer: offsets count from where each of the files began. */
     unsigned volumes; /* how many; 1: it was not split. Set even where it is all that was found */
@@ -63,8 +64,9 @@ struct sb_zip_record {
 struct sb_zip_walk {
     const struct sb_file *file;
     const struct sb_zip_end *end;
-    int64_t at;   /* of the next record, in the file */
-    int64_t seen; /* records so far */
+    int64_t at;       /* of the next record, in the file */
+    int64_t seen;     /* records so far */
+    int64_t last_end; /* of the last member, at the earliest */
     uint8_t *window;
     int64_t window_at;
     size_t held;
