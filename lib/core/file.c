@@ -2,11 +2,25 @@
 
 #include "core/io.h"
 #include "core/kept_open.h"
+#include "core/open_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct part {
+    char *path;
+    struct stat st;
+    int64_t start;
+};
+
+/* Of several files: opened when they are read. */
+struct sb_file_parts {
+    struct part *each;
+    size_t count;
+    struct sb_open_files files; /* by number; there is only one generation */
+};
 
 static enum sb_code open_file(struct sb_file **out, const char *path, int access, const char *what,
                               struct sb_error *err)
@@ -61,6 +75,86 @@ enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name, struct
     return code;
 }
 
+static enum sb_code look_at(struct part *part, const char *path, struct sb_error *err)
+{
+    part->path = strdup(path);
+    if (!part->path)
+        return sb_fail_memory(err);
+    if (stat(path, &part->st))
+        return sb_fail_errno(err, errno, "%s", path);
+    return S_ISREG(part->st.st_mode) ? SB_OK
+                                     : sb_fail(err, SB_FORMAT, "%s: is no regular file", path);
+}
+
+static void free_parts(struct sb_file_parts *parts)
+{
+    if (!parts)
+        return;
+    sb_open_files_end(&parts->files);
+    for (size_t i = 0; i < parts->count; i++)
+        free(parts->each[i].path);
+    free(parts->each);
+    free(parts);
+}
+
+static enum sb_code new_parts(struct sb_file_parts **out, char *const *paths, size_t count,
+                              int64_t *size, struct sb_error *err)
+{
+    struct sb_file_parts *parts = calloc(1, sizeof(*parts));
+    enum sb_code code = SB_OK;
+
+    *out = NULL;
+    *size = 0;
+    if (!parts)
+        return sb_fail_memory(err);
+    sb_open_files_begin(&parts->files, SB_OPEN_FILES_FEW);
+    parts->each = calloc(count, sizeof(*parts->each));
+    if (!parts->each)
+        code = sb_fail_memory(err);
+    for (; code == SB_OK && parts->count < count; parts->count++) {
+        struct part *part = &parts->each[parts->count];
+
+        code = look_at(part, paths[parts->count], err);
+        part->start = *size;
+        if (code == SB_OK && __builtin_add_overflow(*size, part->st.st_size, size))
+            code = sb_fail(err, SB_FORMAT, "%s: is too large", part->path);
+    }
+    if (code)
+        free_parts(parts);
+    else
+        *out = parts;
+    return code;
+}
+
+enum sb_code sb_file_join(struct sb_file **file, char *const *paths, size_t count,
+                          struct sb_error *err)
+{
+    struct sb_file *joined = calloc(1, sizeof(*joined));
+    int64_t size;
+
+    if (!joined)
+        return sb_fail_memory(err);
+    atomic_init(&joined->holders, 1);
+    joined->fd = -1;
+    joined->st = (*file)->st;
+    joined->name = strdup((*file)->name);
+    if (!joined->name)
+        sb_fail_memory(err);
+    if (!joined->name || new_parts(&joined->parts, paths, count, &size, err)) {
+        sb_file_free(joined);
+        return err->code;
+    }
+    joined->st.st_size = size;
+    sb_file_free(*file);
+    *file = joined;
+    return SB_OK;
+}
+
+int64_t sb_file_start(const struct sb_file *file, size_t part)
+{
+    return file->parts && part < file->parts->count ? file->parts->each[part].start : -1;
+}
+
 struct sb_file *sb_file_ref(struct sb_file *file)
 {
     if (file)
@@ -72,14 +166,78 @@ void sb_file_free(struct sb_file *file)
 {
     if (!file || atomic_fetch_sub(&file->holders, 1) > 1)
         return;
-    sb_close_kept(file->fd, file->st.st_ino ? &file->st : NULL);
+    if (file->fd >= 0)
+        sb_close_kept(file->fd, file->st.st_ino ? &file->st : NULL);
+    free_parts(file->parts);
     free(file->name);
     free(file);
+}
+
+/* The last part that begins at or before the offset. */
+static size_t find_part(const struct sb_file_parts *parts, int64_t offset)
+{
+    size_t low = 0, high = parts->count - 1;
+
+    while (low < high) {
+        size_t middle = (low + high + 1) / 2;
+
+        if (parts->each[middle].start <= offset)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static enum sb_code open_part(struct sb_file_parts *parts, size_t number, struct sb_file **out,
+                              struct sb_error *err)
+{
+    const struct part *part = &parts->each[number];
+
+    *out = sb_open_files_find(&parts->files, (uint32_t)number, 0);
+    if (*out)
+        return SB_OK;
+    if (sb_file_open(out, part->path, "part of a split file", err))
+        return err->code;
+    if (sb_is_same_file(&(*out)->st, &part->st) && sb_is_unchanged(&(*out)->st, &part->st)) {
+        sb_open_files_keep(&parts->files, (uint32_t)number, 0, *out);
+        return SB_OK;
+    }
+    sb_file_free(*out);
+    *out = NULL;
+    return sb_fail(err, SB_CHANGED, "%s: was changed while it was read", part->path);
+}
+
+static enum sb_code read_parts(struct sb_file_parts *parts, void *data, size_t size, int64_t offset,
+                               size_t *got, struct sb_error *err)
+{
+    *got = 0;
+    for (size_t i = find_part(parts, offset); i < parts->count && *got < size; i++) {
+        const struct part *part = &parts->each[i];
+        int64_t at = offset + (int64_t)*got - part->start, left = part->st.st_size - at;
+        size_t want = size - *got, some = 0;
+        struct sb_file *file;
+        enum sb_code code;
+
+        want = (int64_t)want < left ? want : (size_t)(left < 0 ? 0 : left);
+        if (want == 0)
+            continue;
+        if (open_part(parts, i, &file, err))
+            return err->code;
+        code = sb_file_read(file, (char *)data + *got, want, at, &some, err);
+        sb_file_free(file);
+        *got += some;
+        if (code || some < want)
+            return code;
+    }
+    return SB_OK;
 }
 
 enum sb_code sb_file_read(const struct sb_file *file, void *data, size_t size, int64_t offset,
                           size_t *got, struct sb_error *err)
 {
+    if (file->parts)
+        return read_parts(file->parts, data, size, offset, got, err);
     return sb_pread_full(file->fd, data, size, offset, got, file->name, err);
 }
 

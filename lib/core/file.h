@@ -1,5 +1,6 @@
 /*
- * Bytes at an offset: those of a file, or of what was spooled from a pipe.
+ * Bytes at an offset: those of a file, of several that follow each other, or of what was spooled
+ * from a pipe.
  *
  * Everything that reads a container by offsets reads through this, so that only file.c changes when
  * bytes come from elsewhere. Files are reference-counted: sb_file_ref and the functions that make
@@ -17,10 +18,13 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+struct sb_file_parts;
+
 struct sb_file {
     char *name;     /* for messages */
-    int fd;         /* for what only the kernel can do: copies, advice */
-    struct stat st; /* as of the opening */
+    int fd;         /* for what only the kernel can do: copies, advice; -1: of several files */
+    struct stat st; /* as of the opening; of several files that of one, but for the size */
+    struct sb_file_parts *parts; /* NULL: it is one file */
     atomic_uint holders;
 };
 
@@ -39,6 +43,17 @@ enum sb_code sb_file_open_to_write(struct sb_file **out, const char *path, const
 /* Takes over the descriptor, also on failure. */
 enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name,
                           struct sb_error *err) SB_CHECKED;
+
+/*
+ * Replaces *file, which is one of those at the paths, by all of them in this order as one: name and
+ * st are those of the former, but for st_size. On failure *file is as before. SB_NOENT, SB_SYSTEM,
+ * SB_FORMAT. Reading then fails with SB_CHANGED if a file has been changed meanwhile.
+ */
+enum sb_code sb_file_join(struct sb_file **file, char *const *paths, size_t count,
+                          struct sb_error *err) SB_CHECKED;
+
+/* Where one of several files begins; -1: it has not as many, or is one alone. */
+int64_t sb_file_start(const struct sb_file *file, size_t part);
 
 struct sb_file *sb_file_ref(struct sb_file *file); /* adds a holder; NULL is allowed */
 void sb_file_free(struct sb_file *file);           /* removes a holder; NULL is allowed */

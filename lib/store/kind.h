@@ -14,7 +14,8 @@
 
 #include <sys/stat.h>
 
-#define SB_HEAD_BYTES 512 /* a tar's header */
+#define SB_HEAD_BYTES  512               /* a tar's header */
+#define SB_AHEAD_BYTES ((size_t)1 << 20) /* how far a kind may begin after zeros or a program */
 
 /*
  * An input whose kind has been found. path "-" is standard input; the bytes that were read of a
@@ -43,6 +44,7 @@ struct sb_input {
  * ones. */
 enum sb_sure {
     SB_NO,
+    SB_BY_ZEROS,  /* it begins with zeros, as this kind may where nothing else follows them */
     SB_BY_FILTER, /* it is compressed, and may contain this kind */
     SB_BY_MAGIC,
     SB_BY_HEADER, /* a valid header */
@@ -84,11 +86,11 @@ struct sb_kind {
 
     /*
      * The three ways to recognise the kind, tried in turn until a kind is found: by the name and
-     * stat; by the first bytes; by the last bytes. NULL: never.
+     * stat; by the first bytes; by what comes later, sb_input_tail and sb_input_ahead. NULL: never.
      */
     enum sb_sure (*by_name)(const struct sb_input *input);
     enum sb_sure (*by_content)(const struct sb_input *input);
-    bool (*by_end)(const struct sb_input *input);
+    bool (*by_rest)(const struct sb_input *input);
 
     enum sb_filter_kind (*filter_by_name)(const char *path); /* NULL: by content */
     /* Why damage may go unnoticed, as a phrase; NULL: it cannot. */
@@ -135,6 +137,10 @@ bool sb_input_ends_as_bag(const struct sb_input *input);
 
 /* Reads the last bytes of a file, at most `capacity`; returns 0 if they cannot be read. */
 size_t sb_input_tail(const struct sb_input *input, void *out, size_t capacity);
+
+/* Reads the first bytes of a file or pipe, for by_rest at most SB_AHEAD_BYTES; returns 0 likewise.
+ */
+size_t sb_input_ahead(const struct sb_input *input, void *out, size_t capacity);
 
 /* As sb_store_source, for any kind but SB_ARCHIVE, which only sb_store_source has. */
 sb_source_opener sb_source_open SB_CHECKED;

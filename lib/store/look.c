@@ -29,6 +29,18 @@ size_t sb_input_tail(const struct sb_input *input, void *out, size_t capacity)
     return got;
 }
 
+size_t sb_input_ahead(const struct sb_input *input, void *out, size_t capacity)
+{
+    size_t got = input->head.size < capacity ? input->head.size : capacity;
+    struct sb_error ignored;
+
+    if (input->pipe)
+        memcpy(out, input->head.data, got);
+    else if (!input->file || sb_file_read(input->file, out, capacity, 0, &got, &ignored))
+        return 0;
+    return got;
+}
+
 /* Sets input->file, or ->pipe; takes the file. */
 static enum sb_code take(struct sb_input *input, struct sb_file *file, struct sb_error *err)
 {
@@ -155,19 +167,39 @@ static bool may_be_bag(const struct sb_input *input)
     return sb_input_ends_as_bag(input);
 }
 
-static void look_at_end(struct sb_input *input)
+/* Reads more of a pipe to its head: SB_AHEAD_BYTES, where it has as many. */
+static enum sb_code read_ahead(struct sb_input *input, struct sb_error *err)
 {
+    struct sb_buf *head = &input->head;
+    size_t got;
+
+    if (!input->pipe || input->first_size < SB_HEAD_BYTES)
+        return SB_OK;
+    if (sb_buf_reserve(head, SB_AHEAD_BYTES - head->size))
+        return sb_fail_memory(err);
+    if (sb_read_full(input->pipe->fd, head->data + head->size, SB_AHEAD_BYTES - head->size, &got,
+                     input->name, err))
+        return err->code;
+    head->size += got;
+    return SB_OK;
+}
+
+static enum sb_code look_at_rest(struct sb_input *input, struct sb_error *err)
+{
+    if (read_ahead(input, err))
+        return err->code;
     for (enum sb_container_kind i = SB_UNKNOWN + 1; sb_kind_of(i); i++) {
         const struct sb_kind *kind = sb_kind_of(i);
 
-        if (!kind->by_end || !kind->by_end(input))
+        if (!kind->by_rest || !kind->by_rest(input))
             continue;
         settle(input, i);
-        return;
+        return SB_OK;
     }
+    return SB_OK;
 }
 
-/* By the first bytes; if they match nothing, by the last ones. */
+/* By the first bytes; if they match nothing, by what comes later. */
 static enum sb_code look_at_content(struct sb_input *input, struct sb_error *err)
 {
     enum sb_container_kind found;
@@ -182,8 +214,8 @@ static enum sb_code look_at_content(struct sb_input *input, struct sb_error *err
         return SB_OK;
     if (input->first_size == 0)
         return sb_fail(err, SB_FORMAT, "%s: is empty", input->name);
-    if (!input->kind && input->file)
-        look_at_end(input);
+    if (sure <= SB_BY_ZEROS && look_at_rest(input, err))
+        return err->code;
     if (may_be_bag(input))
         return sb_fail(err, SB_FORMAT, "%s: ends as a bag does; --from=%s says that it is one",
                        input->name, input->type.filter == SB_FILTER_ZSTD ? "bagz" : "bag");

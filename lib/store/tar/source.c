@@ -916,12 +916,32 @@ static bool is_header(const unsigned char *head)
     return strtoul(field, &end, 8) == sum && end > field;
 }
 
+static bool begins_with_zeros(const struct sb_input *input)
+{
+    return input->first_size == SB_TAR_BLOCK && memcmp(input->first, zeros, SB_TAR_BLOCK) == 0;
+}
+
+/* Does a header follow the zeros? */
+static bool goes_on_as_tar(const struct sb_input *input)
+{
+    unsigned char *head = begins_with_zeros(input) ? malloc(SB_AHEAD_BYTES) : NULL;
+    size_t got = head ? sb_input_ahead(input, head, SB_AHEAD_BYTES) : 0, at = SB_TAR_BLOCK;
+    bool found;
+
+    while (at + SB_TAR_BLOCK <= got && memcmp(head + at, zeros, SB_TAR_BLOCK) == 0)
+        at += SB_TAR_BLOCK;
+    found = at + SB_TAR_BLOCK <= got && is_header(head + at);
+    free(head);
+    return found;
+}
+
 /* A tar begins with a name, and that may be like anything: its header is surer than a few bytes. */
 static enum sb_sure begins_as_tar(const struct sb_input *input)
 {
-    if (input->first_size == SB_TAR_BLOCK &&
-        (is_header(input->first) || memcmp(input->first, zeros, SB_TAR_BLOCK) == 0))
+    if (input->first_size == SB_TAR_BLOCK && is_header(input->first))
         return SB_BY_HEADER;
+    if (begins_with_zeros(input))
+        return SB_BY_ZEROS;
     return sb_filter_by_content(input->first, input->first_size) != SB_FILTER_NONE ? SB_BY_FILTER
                                                                                    : SB_NO;
 }
@@ -990,6 +1010,7 @@ const struct sb_kind sb_tar_kind = {
     .can_in_pieces = SB_CAN_REPEAT,
     .time_grain = SB_SECOND,
     .by_content = begins_as_tar,
+    .by_rest = goes_on_as_tar,
     .unproved = unproved,
     .takes = SB_TO_PIPE | SB_TO_SUBTREES | SB_TO_SPARSE,
     .source = sb_source_open_tar,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define COMMENT_MAX 65535
+#define TURN        ((int64_t)1 << 32)
 #define WINDOW_SIZE 262144 /* more than the longest record: 46 bytes and three of up to 65535 */
 
 /*
@@ -42,18 +43,22 @@ static enum sb_code no_end(const struct sb_file *file, struct sb_error *err)
     if (sb_get_u32(head) == SB_ZIP_LOCAL)
         return sb_fail(err, SB_DAMAGED, "%s: the end of the zip is missing: it was cut short",
                        file->name);
+    if (sb_get_u32(head) == SB_ZIP_DESCRIPTOR)
+        return sb_fail(err, SB_FORMAT, "%s: is the first file of a split zip, without the others",
+                       file->name);
     return sb_fail(err, SB_FORMAT, "%s: not a zip file", file->name);
 }
 
-static enum sb_code volumes(const char *name, struct sb_error *err)
+static enum sb_code not_all(const struct sb_file *file, unsigned volumes, struct sb_error *err)
 {
     return sb_fail(err, SB_FORMAT,
-                   "%s: one of several volumes of a zip; join them first (zip -s 0 IN --out OUT)",
-                   name);
+                   "%s: is not all of a zip that is split over %u files; join all of them in "
+                   "order: cat X.z01 X.z02 ... X.zip",
+                   file->name, volumes);
 }
 
 struct raw_end {
-    uint32_t disks; /* 0 for a zip of one volume */
+    uint32_t volumes;
     uint64_t count;
     uint64_t size;
     uint64_t offset;
@@ -79,8 +84,6 @@ static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end,
         return err->code;
     if (sb_get_u32(points) != SB_ZIP_END_64_POINTS)
         return SB_OK;
-    if (sb_get_u32(points + 4) != 0 || sb_get_u32(points + 16) > 1)
-        return volumes(file->name, err);
     recorded = sb_get_u64(points + 8);
     places[1] = recorded <= (uint64_t)places[0] ? (int64_t)recorded : places[0];
     for (size_t i = 0; i < 2; i++) {
@@ -89,7 +92,8 @@ static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end,
         if (sb_get_u32(record) != SB_ZIP_END_64)
             continue;
         end->at = places[i];
-        end->disks = sb_get_u32(record + 16) | sb_get_u32(record + 20);
+        end->volumes = sb_get_u32(record + 16);
+        end->volumes += end->volumes < UINT32_MAX;
         end->count = sb_get_u64(record + 32);
         end->size = sb_get_u64(record + 40);
         end->offset = sb_get_u64(record + 48);
@@ -108,6 +112,33 @@ static enum sb_code find_at(const struct sb_file *file, uint32_t signature, int6
 
     *found = !code && got == sizeof(head) && sb_get_u32(head) == signature;
     return code;
+}
+
+/* Without 64 bits, sizes are right only if each member follows the one before, and the directory
+ * the last one. */
+static enum sb_code check_turns(const struct sb_file *file, const struct sb_zip_end *end,
+                                struct sb_error *err)
+{
+    struct sb_zip_record record = {.defect = NULL};
+    struct sb_zip_walk walk;
+    bool right = true;
+    enum sb_code code = sb_zip_walk_begin(&walk, file, end, err);
+
+    while (code == SB_OK && right) {
+        code = sb_zip_walk_next(&walk, &record, err);
+        if (code == SB_OK)
+            code = find_at(file, SB_ZIP_LOCAL, record.offset, &right, err);
+        /* Deflate makes nothing longer by a thousandth. */
+        right = right && !record.defect && record.size + record.size / 1000 + 64 >= record.packed;
+    }
+    right = right && end->start - walk.last_end < TURN;
+    sb_zip_walk_end(&walk);
+    if (right || (code && code != SB_END))
+        return code == SB_END ? SB_OK : code;
+    return sb_fail(err, SB_FORMAT,
+                   "%s: has a member over 4 GiB, and only 32 bits for sizes, as macOS writes it; "
+                   "unpack it with 7z, or with ditto on macOS",
+                   file->name);
 }
 
 /*
@@ -129,9 +160,10 @@ static enum sb_code place_members(const struct sb_file *file, struct sb_zip_end 
     if (find_at(file, SB_ZIP_LOCAL, end->base + offset, &moved, err) ||
         find_at(file, SB_ZIP_LOCAL, offset, &unmoved, err))
         return err->code;
-    if (unmoved && !moved)
+    end->turns = unmoved && end->wraps && end->base % TURN == 0;
+    if (unmoved && (!moved || end->turns))
         end->base = 0;
-    return SB_OK;
+    return end->turns ? check_turns(file, end, err) : SB_OK;
 }
 
 /*
@@ -168,26 +200,120 @@ static enum sb_code place_directory(const struct sb_file *file, const struct raw
                    file->name);
 }
 
+/* Where the bytes of the member end; a descriptor may follow. SB_FORMAT: there is no member. */
+static enum sb_code find_data_end(const struct sb_file *file, const struct sb_zip_record *record,
+                                  const struct sb_zip_end *end, int64_t *out, struct sb_error *err)
+{
+    uint8_t header[SB_ZIP_LOCAL_SIZE];
+
+    if (sb_file_read_exactly(file, header, sizeof(header), record->offset, err))
+        return err->code;
+    *out = record->offset + SB_ZIP_LOCAL_SIZE + sb_get_u16(header + 26) + sb_get_u16(header + 28) +
+           record->packed;
+    return sb_get_u32(header) == SB_ZIP_LOCAL ? SB_OK : not_all(file, end->volumes, err);
+}
+
+/* Where a volume began, by the first member in it: that follows the last one of those before. */
+static enum sb_code find_start(const struct sb_file *file, const struct sb_zip_record *last,
+                               const struct sb_zip_record *record, struct sb_zip_end *end,
+                               struct sb_error *err)
+{
+    static const int descriptors[] = {0, 12, 16, 20, 24};
+    int64_t data_end;
+
+    if (find_data_end(file, last, end, &data_end, err))
+        return err->code;
+    for (size_t i = 0; i < sizeof(descriptors) / sizeof(*descriptors); i++) {
+        int64_t at = data_end + descriptors[i];
+        bool found;
+
+        if (find_at(file, SB_ZIP_LOCAL, at, &found, err))
+            return err->code;
+        if (!found || record->recorded > (uint64_t)at)
+            continue;
+        end->starts[record->volume] = at - (int64_t)record->recorded;
+        return SB_OK;
+    }
+    return not_all(file, end->volumes, err);
+}
+
+/* The starts of volumes that were joined to one file, by their members in their order. */
+static enum sb_code find_starts(const struct sb_file *file, struct sb_zip_end *end,
+                                struct sb_error *err)
+{
+    struct sb_zip_record record, last = {.offset = 0};
+    struct sb_zip_walk walk, before;
+    int64_t ignored;
+    enum sb_code code = sb_zip_walk_begin(&walk, file, end, err);
+
+    end->starts[0] = 0;
+    while (code == SB_OK) {
+        before = walk;
+        code = sb_zip_walk_next(&walk, &record, err);
+        if (code)
+            break;
+        if (record.volume < end->volumes && end->starts[record.volume] < 0) {
+            code = find_start(file, &last, &record, end, err);
+            walk.at = before.at;
+            walk.seen = before.seen;
+        } else if (!record.defect) {
+            last = record;
+            if (before.seen == 0)
+                code = find_data_end(file, &last, end, &ignored, err);
+        }
+    }
+    sb_zip_walk_end(&walk);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code place_volumes(const struct sb_file *file, const struct raw_end *raw,
+                                  struct sb_zip_end *out, struct sb_error *err)
+{
+    bool found = false;
+
+    if (raw->volumes > SB_ZIP_IN_64_SHORT || raw->size > (uint64_t)raw->at)
+        return not_all(file, raw->volumes, err);
+    out->size = (int64_t)raw->size;
+    out->start = raw->at - out->size;
+    out->count = raw->count > INT64_MAX ? INT64_MAX : (int64_t)raw->count;
+    if (find_at(file, SB_ZIP_CENTRAL, out->start, &found, err))
+        return err->code;
+    if (!found && out->size > 0)
+        return not_all(file, raw->volumes, err);
+    out->starts = malloc(raw->volumes * sizeof(*out->starts));
+    if (!out->starts)
+        return sb_fail_memory(err);
+    for (unsigned i = 0; i < raw->volumes; i++)
+        out->starts[i] = sb_file_start(file, i);
+    return file->parts ? SB_OK : find_starts(file, out, err);
+}
+
+void sb_zip_end_release(struct sb_zip_end *end)
+{
+    free(end->starts);
+    end->starts = NULL;
+}
+
 static enum sb_code read_end(const struct sb_file *file, const uint8_t *record, int64_t at,
                              struct sb_zip_end *out, struct sb_error *err)
 {
     struct raw_end raw = {
-        .disks = sb_get_u16(record + 4) | sb_get_u16(record + 6),
+        .volumes = sb_get_u16(record + 4) + 1U,
         .count = sb_get_u16(record + 10),
         .size = sb_get_u32(record + 12),
         .offset = sb_get_u32(record + 16),
         .at = at,
     };
-    bool in_64 = raw.disks == SB_ZIP_IN_64_SHORT || raw.count == SB_ZIP_IN_64_SHORT ||
+    bool in_64 = raw.volumes == SB_ZIP_IN_64_SHORT + 1U || raw.count == SB_ZIP_IN_64_SHORT ||
                  raw.size == SB_ZIP_IN_64 || raw.offset == SB_ZIP_IN_64;
 
     if (in_64 && read_end_64(file, &raw, err))
         return err->code;
-    if (raw.disks)
-        return volumes(file->name, err);
     out->wraps = raw.at == at;
     out->comment = sb_get_u16(record + 20);
-    return place_directory(file, &raw, out, err);
+    out->volumes = raw.volumes;
+    return raw.volumes == 1 ? place_directory(file, &raw, out, err)
+                            : place_volumes(file, &raw, out, err);
 }
 
 /* NULs are no junk: bsdtar fills up the last block that it writes to a pipe. */
@@ -316,10 +442,17 @@ static bool read_wide(const struct sb_zip_record *record, struct wide *wide)
 
 /* Does the member lie before the directory? Its bytes do, if nothing else is between. */
 static const char *place_record(struct sb_zip_record *record, struct wide wide,
-                                const struct sb_zip_end *end)
+                                const struct sb_zip_end *end, int64_t last_end)
 {
     uint64_t space = (uint64_t)(end->start - end->base);
 
+    record->recorded = wide.offset;
+    if (end->turns && last_end > (int64_t)wide.offset)
+        wide.offset += (uint64_t)((last_end - (int64_t)wide.offset + TURN - 1) / TURN * TURN);
+    if (end->starts &&
+        (record->volume >= end->volumes || end->starts[record->volume] < 0 ||
+         __builtin_add_overflow(wide.offset, (uint64_t)end->starts[record->volume], &wide.offset)))
+        return "its offset lies outside of the zip";
     if (wide.offset > space || space - wide.offset < SB_ZIP_LOCAL_SIZE)
         return "its offset lies outside of the zip";
     if (wide.packed > space - wide.offset - SB_ZIP_LOCAL_SIZE)
@@ -351,6 +484,7 @@ static void read_record(const struct sb_zip_walk *walk, const uint8_t *data,
         .dos_time = sb_get_u16(data + 12),
         .dos_date = sb_get_u16(data + 14),
         .crc = sb_get_u32(data + 16),
+        .volume = sb_get_u16(data + 34),
         .attributes = sb_get_u32(data + 38),
         .name = data + SB_ZIP_CENTRAL_SIZE,
         .name_size = sb_get_u16(data + 28),
@@ -361,7 +495,7 @@ static void read_record(const struct sb_zip_walk *walk, const uint8_t *data,
     if (!read_wide(record, &wide))
         record->defect = "its zip64 extra field is too short";
     else
-        record->defect = place_record(record, wide, walk->end);
+        record->defect = place_record(record, wide, walk->end, walk->last_end);
 }
 
 bool sb_zip_walk_is_complete(const struct sb_zip_walk *walk)
@@ -398,6 +532,8 @@ enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *re
     if (code)
         return code;
     read_record(walk, data, record);
+    if (!record->defect)
+        walk->last_end = record->offset + SB_ZIP_LOCAL_SIZE + record->packed;
     walk->at += (int64_t)size;
     walk->seen++;
     return SB_OK;

@@ -17,16 +17,22 @@ struct sb_zip_end {
     int64_t start; /* of the central directory */
     int64_t size;  /* of the central directory, in bytes */
     int64_t count; /* of its records */
-    bool wraps;    /* count is given in 16 bits, which some writers let overflow */
+    bool wraps;    /* it has no 64 bits: some writers let the count, of 16, overflow */
     size_t comment; /* bytes */
     bool cut;       /* there should be more of it */
     int64_t junk;   /* bytes after the end, unless they are NULs */
+    bool turns;     /* offsets are modulo 4 GiB, as macOS writes them: they go up */
+
+    /* Of a zip that was split by its writer: offsets count from where each of the files began. */
+    unsigned volumes; /* how many; 1: it was not split. Set even where it is all that was found */
+    int64_t *starts;  /* of each, in the file; -1: no member begins there. NULL: 1 volume */
 };
 
-/* Finds the end record. SB_FORMAT: no zip, or one of several volumes; SB_DAMAGED: a zip that was
- * cut short, or whose end is wrong. */
+/* Finds the end record, of a split zip in all of its files as one. SB_FORMAT: no zip, or not all of
+ * a split one; SB_DAMAGED: a zip that was cut short, or whose end is wrong. */
 enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out,
                              struct sb_error *err) SB_CHECKED;
+void sb_zip_end_release(struct sb_zip_end *end); /* of one that was found or not, or {0} */
 
 /* A record; what it points to lives until the next call on the walk. */
 struct sb_zip_record {
@@ -40,8 +46,10 @@ struct sb_zip_record {
     uint32_t attributes;
     int64_t packed; /* bytes in the file */
     int64_t size;
-    bool two_sizes; /* stored as it is, but said to have another size; then size is packed */
-    int64_t offset; /* of its local header, in the file */
+    bool two_sizes;    /* stored as it is, but said to have another size; then size is packed */
+    int64_t offset;    /* of its local header, in the file */
+    uint64_t recorded; /* the same as the record has it, in the volume */
+    unsigned volume;
     const uint8_t *name;
     size_t name_size;
     const uint8_t *extra;
@@ -56,8 +64,9 @@ struct sb_zip_record {
 struct sb_zip_walk {
     const struct sb_file *file;
     const struct sb_zip_end *end;
-    int64_t at;   /* of the next record, in the file */
-    int64_t seen; /* records so far */
+    int64_t at;       /* of the next record, in the file */
+    int64_t seen;     /* records so far */
+    int64_t last_end; /* of the last member, at the earliest */
     uint8_t *window;
     int64_t window_at;
     size_t held;

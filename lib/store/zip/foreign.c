@@ -82,8 +82,6 @@ static const char *method_word(unsigned method)
         return "shrink";
     case 6:
         return "implode";
-    case 9:
-        return "deflate64";
     case 96:
         return "jpeg";
     case 97:

@@ -42,6 +42,7 @@ enum {
 enum {
     SB_ZIP_STORED = 0,
     SB_ZIP_DEFLATED = 8,
+    SB_ZIP_DEFLATED_64 = 9,
     SB_ZIP_LZMA = 14,
     SB_ZIP_XZ = 95,
 };

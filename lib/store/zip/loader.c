@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/interrupt.h"
 #include "core/io.h"
+#include "store/zip/deflate64.h"
 #include "store/zip/foreign.h"
 #include "store/zip/format.h"
 #include "store/zip/lzma.h"
@@ -27,6 +28,7 @@ struct zip_loader {
     bool inflates;
     struct sb_zip_foreign *foreign;
     struct sb_zip_lzma *lzma;
+    struct sb_zip_deflate64 *deflate64;
 
     /* The member that is being read. */
     unsigned method;
@@ -60,14 +62,24 @@ enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
     return SB_OK;
 }
 
+/* Those that are made for each member. */
+static void free_decoders(struct zip_loader *loader)
+{
+    sb_zip_foreign_free(loader->foreign);
+    sb_zip_lzma_free(loader->lzma);
+    sb_zip_deflate64_free(loader->deflate64);
+    loader->foreign = NULL;
+    loader->lzma = NULL;
+    loader->deflate64 = NULL;
+}
+
 void sb_zip_loader_free(struct sb_loader *loader)
 {
     struct zip_loader *zip = (struct zip_loader *)loader;
 
     if (zip->inflates)
         inflateEnd(&zip->inflater);
-    sb_zip_foreign_free(zip->foreign);
-    sb_zip_lzma_free(zip->lzma);
+    free_decoders(zip);
     free(zip->window);
     free(zip->block);
     sb_charset_free(zip->naming.charset);
@@ -256,12 +268,12 @@ static enum sb_code begin_method(struct zip_loader *loader, const struct sb_memb
         return SB_OK;
     if (loader->method == SB_ZIP_DEFLATED)
         return begin_inflating(loader, err);
-    sb_zip_lzma_free(loader->lzma);
-    loader->lzma = NULL;
+    free_decoders(loader);
+    if (loader->method == SB_ZIP_DEFLATED_64)
+        return sb_zip_deflate64_new(&loader->deflate64, take_for_library, loader, err);
     if (sb_zip_lzma_reads(loader->method))
         return sb_zip_lzma_new(&loader->lzma, loader->method, member->entry.size, take_for_library,
                                loader, err);
-    sb_zip_foreign_free(loader->foreign);
     return sb_zip_foreign_new(&loader->foreign, place.method, place.packed, member->entry.size,
                               take_for_library, loader, err);
 }
@@ -331,6 +343,8 @@ static enum sb_code unpack_some(struct zip_loader *loader, uint8_t *out, size_t 
         code = copy_some(loader, out, capacity, got, err);
     else if (loader->method == SB_ZIP_DEFLATED)
         code = inflate_some(loader, out, capacity, got, err);
+    else if (loader->deflate64)
+        code = sb_zip_deflate64_read(loader->deflate64, out, capacity, got, err);
     else if (loader->lzma)
         code = sb_zip_lzma_read(loader->lzma, out, capacity, got, err);
     else

@@ -61,15 +61,17 @@ enum sb_code sb_zip_name_read(struct sb_zip_naming *naming, const struct sb_zip_
                               struct sb_error *err)
 {
     const char *text = (const char *)name->text;
-    bool says_utf8 = name->flags & SB_ZIP_UTF8;
+    bool says_utf8 = name->flags & SB_ZIP_UTF8, has_utf8;
     struct sb_zip_extra utf8;
     enum sb_code code;
 
-    if (find_utf8_name(name, &utf8))
+    has_utf8 = find_utf8_name(name, &utf8);
+    naming->guessed = !has_utf8 && !says_utf8 && !naming->charset && !sb_is_utf8(text, name->size);
+    if (has_utf8)
         code = sb_buf_set(&naming->name, utf8.data + UP_HEADER, utf8.size - UP_HEADER);
     else if (naming->charset && !says_utf8)
         code = sb_charset_decode(naming->charset, text, name->size, &naming->name);
-    else if (name->dos && !says_utf8 && !sb_is_utf8(text, name->size))
+    else if (name->dos && naming->guessed)
         code = sb_cp437_decode(text, name->size, &naming->name);
     else
         code = sb_buf_set(&naming->name, text, name->size);

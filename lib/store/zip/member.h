@@ -22,6 +22,7 @@ struct sb_zip_naming {
     struct sb_charset *charset; /* of names that do not say theirs; NULL: the usual ones. Kept */
     struct sb_buf name;         /* the last one */
     bool failed;                /* it is none in the charset, and stays as it is */
+    bool guessed;               /* it is no UTF-8, and nothing says what it is */
 };
 
 /*

@@ -8,6 +8,7 @@
 #include "store/zip/format.h"
 #include "store/zip/loader.h"
 #include "store/zip/member.h"
+#include "store/zip/volumes.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct zip_source {
     struct sb_zip_walk walk;
     struct sb_zip_clock clock;
     struct sb_zip_naming naming;
+    int64_t guessed; /* names whose charset nothing says */
     bool locate;
     int64_t last_end; /* of the member before, by the directory */
     bool out_of_order;
@@ -30,6 +32,7 @@ static void free_source(struct sb_source *base)
     struct zip_source *zip = (struct zip_source *)base;
 
     sb_zip_walk_end(&zip->walk);
+    sb_zip_end_release(&zip->end);
     sb_charset_free(zip->naming.charset);
     sb_buf_release(&zip->naming.name);
     free(zip);
@@ -179,6 +182,7 @@ static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_reco
 {
     if (sb_zip_member_fill(member, record, &zip->clock, &zip->naming, err))
         return err->code;
+    zip->guessed += zip->naming.guessed;
     if (zip->naming.failed)
         sb_report(zip->notify, SB_PROBLEM, "name", member->entry.path, SB_NOT_IN_CHARSET,
                   sb_context_now->charset);
@@ -212,6 +216,16 @@ static void check_count(const struct zip_source *zip)
                   zip->base.name, (long long)walk->seen, (long long)walk->end->count);
 }
 
+static void report_names(const struct zip_source *zip)
+{
+    if (zip->guessed > 0)
+        sb_report(zip->notify, SB_WARNING, "charset", NULL,
+                  "%s: has %lld name%s not UTF-8, and does not say in which charset; "
+                  "--iconv=CHARSET does, such as CP932, GBK or CP437",
+                  zip->base.name, (long long)zip->guessed,
+                  zip->guessed == 1 ? " that is" : "s that are");
+}
+
 static enum sb_code next_member(struct sb_source *base, struct sb_member *member,
                                 struct sb_error *err)
 {
@@ -221,8 +235,10 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
 
     do {
         code = sb_zip_walk_next(&zip->walk, &record, err);
-        if (code == SB_END)
+        if (code == SB_END) {
             check_count(zip);
+            report_names(zip);
+        }
         if (code)
             return code;
         sb_count_up(&base->done, record.packed);
@@ -248,14 +264,20 @@ static const struct sb_source_ops zip_ops = {
     .stream = sb_zip_loader_stream,
 };
 
+static enum sb_code find_end(struct sb_input *input, struct sb_zip_end *end, struct sb_error *err)
+{
+    return input->pipe ? sb_zip_find_end(input->file, end, err)
+                       : sb_zip_open_volumes(&input->file, input->path, end, err);
+}
+
 static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
                           const struct sb_source_options *options, struct sb_error *err)
 {
     if (sb_charset_open(&zip->naming.charset, sb_context_now->charset, err) ||
-        sb_input_spool(input, options->max_size, err) ||
-        sb_zip_find_end(input->file, &zip->end, err))
+        sb_input_spool(input, options->max_size, err) || find_end(input, &zip->end, err))
         return err->code;
     zip->file.bytes = input->file;
+    zip->locate = options->locate && !input->file->parts; /* an index can point at one file only */
     zip->file.end = zip->end.start;
     zip->base.total = zip->end.start - zip->end.base;
     if (zip->end.junk > 0)
@@ -283,7 +305,6 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
     zip->base = (struct sb_source){.ops = &zip_ops, .name = input->name, .loads = true};
     zip->notify = notify;
     zip->file.no_check = options->no_check;
-    zip->locate = options->locate;
     if (begin(zip, input, options, err)) {
         free_source(&zip->base);
         return err->code;
@@ -294,7 +315,7 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
 
 static enum sb_sure begins_as_zip(const struct sb_input *input)
 {
-    static const char *const magics[] = {"PK\3\4", "PK\5\6", "PK00PK\3\4"};
+    static const char *const magics[] = {"PK\3\4", "PK\5\6", "PK\7\10", "PK00PK\3\4"};
 
     for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
         if (sb_input_begins(input, magics[i], strlen(magics[i])))
@@ -303,18 +324,31 @@ static enum sb_sure begins_as_zip(const struct sb_input *input)
     return SB_NO;
 }
 
-/* A zip may have anything before it: a program that unpacks it. */
-static bool ends_as_zip(const struct sb_input *input)
+static bool has(const char *data, size_t size, const char *magic)
 {
-    size_t most = SB_ZIP_END_SIZE + SB_ZIP_COMMENT_MAX;
-    char *tail = malloc(most);
-    size_t got = tail ? sb_input_tail(input, tail, most) : 0;
-    bool found = false;
+    return memmem(data, size, magic, strlen(magic)) != NULL;
+}
 
-    for (size_t i = 0; !found && got >= SB_ZIP_END_SIZE && i <= got - SB_ZIP_END_SIZE; i++)
-        found = memcmp(tail + i, "PK\5\6", 4) == 0;
-    free(tail);
+/* A zip may have anything before it: a program that unpacks it. The end of a pipe is not seen. */
+static bool has_signature(const struct sb_input *input)
+{
+    size_t most = input->pipe ? SB_AHEAD_BYTES : SB_ZIP_END_SIZE + SB_ZIP_COMMENT_MAX;
+    char *data = malloc(most);
+    size_t got;
+    bool found;
+
+    if (!data)
+        return false;
+    got = input->pipe ? sb_input_ahead(input, data, most) : sb_input_tail(input, data, most);
+    found = got >= SB_ZIP_END_SIZE && (has(data, got - SB_ZIP_END_SIZE + 4, "PK\5\6") ||
+                                       (input->pipe && has(data, got, "PK\3\4")));
+    free(data);
     return found;
+}
+
+static bool goes_on_as_zip(const struct sb_input *input)
+{
+    return has_signature(input) || (!input->pipe && sb_zip_is_volume(input->path));
 }
 
 static const char *unproved(const struct sb_input *input)
@@ -333,7 +367,7 @@ const struct sb_kind sb_zip_kind = {
     .has_checksums = true,
     .time_grain = 2 * INT64_C(1000000000),
     .by_content = begins_as_zip,
-    .by_end = ends_as_zip,
+    .by_rest = goes_on_as_zip,
     .unproved = unproved,
     .takes = SB_TO_MEMBERS | SB_TO_PIPE | SB_TO_SUBTREES,
     .source = sb_source_open_zip,

@@ -70,6 +70,41 @@ static void only_regular_files_are_opened(void)
     CHECK(sb_file_take(&file, -1, "closed", &err) == SB_SYSTEM && !file);
 }
 
+static void several_as_one(void)
+{
+    char names[4][32] = {{0}}, *paths[4], data[16] = "";
+    struct sb_file *file = file_of("one"), *before;
+    size_t got;
+
+    for (size_t i = 0; i < 4; i++) {
+        int fd = mkstemp(paths[i] = strcpy(names[i], "/tmp/shardbox-file-XXXXXX"));
+
+        CHECK(i == 1 || write(fd, "0123", 4) == 4);
+        close(fd);
+    }
+    CHECK(sb_file_start(file, 0) == -1);
+    CHECK(sb_file_join(&file, paths, 4, &err) == SB_OK && file->st.st_size == 12);
+    CHECK_TEXT(file->name, "some.bag");
+    CHECK(sb_file_start(file, 2) == 4 && sb_file_start(file, 3) == 8 && sb_file_start(file, 4) < 0);
+    CHECK(sb_file_read(file, data, 16, 0, &got, &err) == SB_OK && got == 12);
+    CHECK(memcmp(data, "012301230123", 12) == 0);
+    CHECK(sb_file_read(file, data, 3, 7, &got, &err) == SB_OK && memcmp(data, "301", 3) == 0);
+    CHECK(sb_file_read(file, data, 3, 20, &got, &err) == SB_OK && got == 0);
+    sb_file_free(file);
+
+    file = file_of("one");
+    CHECK(sb_file_join(&file, paths, 4, &err) == SB_OK);
+    CHECK(truncate(paths[2], 2) == 0);
+    CHECK(sb_file_read(file, data, 16, 0, &got, &err) == SB_CHANGED);
+    sb_file_free(file);
+
+    file = before = file_of("one");
+    for (size_t i = 0; i < 4; i++)
+        unlink(paths[i]);
+    CHECK(sb_file_join(&file, paths, 4, &err) == SB_NOENT && file == before);
+    sb_file_free(file);
+}
+
 static void a_mapping_has_all(void)
 {
     struct sb_file *file = file_of("0123456789");
@@ -119,6 +154,7 @@ int main(void)
     RUN(bytes_at_an_offset);
     RUN(the_last_holder_closes);
     RUN(only_regular_files_are_opened);
+    RUN(several_as_one);
     RUN(a_mapping_has_all);
     RUN(so_many_stay_open);
     return check_end();

@@ -441,7 +441,8 @@ static void local_names(void)
         sb_put_u16(local(&zip, 0) + 6, cases[i].flags);
         add(&zip, &(struct part){.name = "next", .data = "more"});
         finish(&zip);
-        snprintf(all, sizeof(all), "%snext=more\n", cases[i].reads);
+        snprintf(all, sizeof(all), "%snext=more\n%s", cases[i].reads,
+                 (uint8_t)*cases[i].central == 0x81 ? "charset: -\n" : "");
         CHECK_READS(&zip, all, .stream = false);
         release(&zip);
     }
@@ -495,11 +496,37 @@ static void wrong_ends(void)
     sb_put_u16(end_of(&zip) + 10, 3);
     CHECK_READS(&zip, SOUND "damaged: -\n", .stream = false);
     sb_put_u16(end_of(&zip) + 10, 2);
-    sb_put_u16(end_of(&zip) + 4, 1);
-    CHECK_READS(&zip, "FORMAT\n", .stream = false);
-    sb_put_u16(end_of(&zip) + 4, 0);
     record(&zip, 1)[0] = 'Q';
     CHECK_READS(&zip, "stored=text\nDAMAGED\n", .stream = false);
+    release(&zip);
+}
+
+/* Over two volumes, which were joined; the second one begins with the second member. */
+static void split(void)
+{
+    struct zip zip = make_two();
+
+    sb_put_u16(end_of(&zip) + 4, 1);
+    CHECK_READS(&zip, SOUND, .stream = false);
+    sb_put_u16(record(&zip, 1) + 34, 1);
+    sb_put_u32(record(&zip, 1) + 42, 0);
+    CHECK_READS(&zip, SOUND, .stream = false);
+    CHECK_READS(&zip, SOUND, .pipe = true);
+    sb_put_u32(record(&zip, 1) + 42, 0x7fffffff);
+    CHECK_READS(&zip, "FORMAT\n", .stream = false);
+    sb_put_u16(record(&zip, 1) + 34, 2);
+    CHECK_READS(&zip, "stored=text\ndamaged: packed\n", .stream = false);
+    sb_put_u16(record(&zip, 0) + 34, 1);
+    CHECK_READS(&zip, "FORMAT\n", .stream = false);
+    sb_put_u16(record(&zip, 0) + 34, 0);
+    local(&zip, 0)[0] = 'Q';
+    CHECK_READS(&zip, "FORMAT\n", .stream = false);
+    local(&zip, 0)[0] = 'P';
+    record(&zip, 0)[0] = 'Q';
+    CHECK_READS(&zip, "FORMAT\n", .stream = false);
+    record(&zip, 0)[0] = 'P';
+    sb_put_u32(end_of(&zip) + 12, 0x7fffffff);
+    CHECK_READS(&zip, "FORMAT\n", .stream = false);
     release(&zip);
 }
 
@@ -518,9 +545,9 @@ static void unknown_method(void)
 {
     struct zip zip = {.count = 0};
 
-    add(&zip, &(struct part){.name = "d64", .data = "x", .method = 9});
+    add(&zip, &(struct part){.name = "shrunk", .data = "x", .method = 1});
     finish(&zip);
-    CHECK_READS(&zip, "method: d64\n", .stream = false);
+    CHECK_READS(&zip, "method: shrunk\n", .stream = false);
     release(&zip);
 }
 
@@ -697,6 +724,7 @@ int main(void)
     RUN(members_in_another_order);
     RUN(places_outside);
     RUN(wrong_ends);
+    RUN(split);
     RUN(encrypted);
     RUN(unknown_method);
     RUN(greedy_lzma);
