@@ -172,3 +172,32 @@ END
     run_ok sb find a.barecat 'tree/**/f*'
     output_is tree/sub/file
 }
+
+@test "a URL, or a name on another machine, is refused with the pipe to type, whatever the command" {
+    mkdir tree
+    echo x >tree/file
+    while IFS='|' read -r typed message; do
+        eval "words=($typed)"
+        run_fail 2 sb "${words[@]}"
+        stderr_is "shardbox ${words[0]}: ${words[1]}: is not on a file system${message//_/|}"
+    done <<'LINES'
+ls https://h/x.tar|; use a pipe: curl -fsSL https://h/x.tar _ shardbox ... -
+find 'https://h/x.zip?a=b&c=d'|; use a pipe: curl -fsSL 'https://h/x.zip?a=b&c=d' _ shardbox ... -
+unpack s3://b/x.tar.gz|; use a pipe: aws s3 cp s3://b/x.tar.gz - _ shardbox ... -
+convert gs://b/x.tar y.tar|; use a pipe: gsutil cat gs://b/x.tar _ shardbox ... -
+cat u@h:'a b.tar' x|; use a pipe: ssh u@h "cat 'a b.tar'" _ shardbox ... -
+du hf://a/b.tar|; use a pipe: ... _ shardbox ... -
+verify https://h/x.barecat|, and an archive is several files, which no pipe carries; use a copy of all of them that is on a file system
+pack u@h:x.barecat tree|, and an archive is several files, which no pipe carries; use a copy of all of them that is on a file system
+rm s3://b/x.barecat y|, and an archive is several files, which no pipe carries; use a copy of all of them that is on a file system
+LINES
+    run_fail 2 sb convert tree s3://b/x.tar.gz
+    stderr_is "shardbox convert: s3://b/x.tar.gz: is not on a file system; write to a pipe instead: shardbox ... --to=tar.gz - | aws s3 cp - s3://b/x.tar.gz"
+    run_fail 2 sb convert tree u@h:x.zip
+    stderr_has "shardbox ... --to=zip - | ssh u@h 'cat >x.zip'"
+    [ "$(ls)" = tree ]
+    # What is here is a file all the same.
+    run_ok sb pack ./u@h:x.barecat tree
+    run_ok sb ls u@h:x.barecat
+    run_ok sb pack 12:00.barecat tree
+}

@@ -13,6 +13,7 @@
 #include "core/io.h"
 #include "core/kept_open.h"
 #include "core/name.h"
+#include "core/remote.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +65,8 @@ static enum sb_code refuse_name(const char *archive, const char *base, struct sb
 
 char *sb_hold_path(const char *archive, struct sb_error *err)
 {
-    if (refuse_name(archive, sb_base_name(archive), err))
+    if (refuse_name(archive, sb_base_name(archive), err) ||
+        sb_remote_refuse(archive, SB_REMOTE_FILES, "", err))
         return NULL;
     return sb_resolve_directory_of(archive, err);
 }
