@@ -456,10 +456,12 @@ static int convert_part(struct convert_settings *settings)
     struct part_names names = {0};
     int status;
 
-    if (!name_part(settings, &names))
+    if (!name_part(settings, &names)) {
         status = message_status();
-    else
+    } else {
+        settings->append = output_is_added_to(settings->append, settings->output);
         status = settings->from_extents ? make_index(settings) : convert(settings);
+    }
     sb_buf_release(&names.output);
     sb_buf_release(&names.keys);
     sb_buf_release(&names.report);

@@ -26,7 +26,7 @@ extern const char *const to_words[];       /* sb_container_named knows them */
 #define OPTION_OUTPUT(s, h) OPTION_TEXT('o', "output", s, output, "OUTPUT", h, OPERAND_FILE)
 #define OPTION_FORCE(s, h) OPTION_FLAG('f', "force", s, force, h)
 #define OPTION_REPLACE(s) OPTION_FORCE(s, "replace OUTPUT if it exists")
-#define OPTION_APPEND(s) OPTION_FLAG(0, "append", s, append, "add to an OUTPUT that exists")
+#define OPTION_APPEND(s) OPTION_FLAG(0, "append", s, append, "add to OUTPUT, or make it")
 #define OPTION_EXISTING(s, h) OPTION_CHOICE(0, "existing", s, existing, "HOW", existing_words, h)
 #define OPTION_DUPLICATES(s) \
     OPTION_CHOICE(0, "duplicates", s, duplicates, "WHICH", sb_duplicate_words, \
@@ -95,6 +95,13 @@ size_t output_operand(const char **output, char *const *operands, int count);
 bool output_is_first(const char *output, char *const *operands, int count);
 
 bool parse_wait(void *settings, const char *value);
+
+/*
+ * Is OUTPUT added to? What --append names and is not there is made, which a note says. If something
+ * of a killed run or a lost archive is there it is, and the writer says what to do. A set of bags
+ * ("@") must be there.
+ */
+bool output_is_added_to(bool append, const char *output);
 
 /* A time as "90", "30m", "1h" for the option of this name, or 0 with `zero`. False: after a
  * message. */

@@ -42,7 +42,7 @@ nosuch.barecat|split --parts=2 -o out-{}.barecat nosuch.barecat
 nosuch.barecat|merge -o out.barecat nosuch.barecat
 nosuch.barecat|merge-symlink -o out.barecat nosuch.barecat
 nosuch.barecat|convert nosuch.barecat out.tar
-nosuch.barecat|pack --append nosuch.barecat dir
+nosuch: |pack --append nosuch/a.barecat dir
 nosuch: |pack nosuch/a.barecat dir
 below/nosuch|rm below/nosuch x
 ./nosuch|mv ./nosuch x y
