@@ -12,7 +12,7 @@ _shardbox_table() {
         first=archive others=file
         ;;
     unpack)
-        options='--include= --exclude= --strip-components= --decompress --decompress-all --no-check -C --directory= --existing= -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --report= -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--include= --exclude= --strip-components= --decompress --decompress-all --no-check -C --directory= --existing= -m --touch -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --report= -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     convert)
@@ -60,7 +60,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     mv)
-        options='-T --no-target-directory -t --target-directory= --existing= -f --force --no-clobber --protect --wait -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-T --no-target-directory -t --target-directory= -p --parents --existing= -f --force --no-clobber --protect --wait -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     defrag)
