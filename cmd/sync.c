@@ -234,9 +234,10 @@ static void itemize(const struct sb_entry *entry, unsigned change, char code[12]
         memset(code + 2, '+', 9);
         return;
     }
-    if (bytes && !(change & SB_CHANGE_SIZE))
+    /* The size of a link is that of its target's name. */
+    if (bytes && (entry->type == SB_LINK || !(change & SB_CHANGE_SIZE)))
         code[2] = 'c';
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+    for (size_t i = entry->type == SB_LINK; i < sizeof(places) / sizeof(*places); i++) {
         if (change & places[i].bit)
             code[3 + i] = places[i].letter;
     }

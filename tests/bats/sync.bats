@@ -56,7 +56,7 @@ equal() {
     run_ok sb sync -i t a.barecat
     [[ $(sort <<<"$output") == "$(sort <<<"$planned")" ]]
     [[ $(grep -v '/$' <<<"$output" | sort) == "$(printf '%s\n' '.f...p..... c/n' '.f..t...... a/b/2' \
-        '>f+++++++++ a/new' '>fc.t...... a/1' 'cL.st...... a/l' | sort)" ]] || fail 'lines'
+        '>f+++++++++ a/new' '>fc.t...... a/1' 'cLc.t...... a/l' | sort)" ]] || fail 'lines'
     # Only new bytes came in.
     (($(stat -c %s a.barecat-shard-00000) == shard + 4 + 7 + 3))
     equal
