@@ -78,6 +78,7 @@ static const struct option options[] = {
                   "how members of a zip are stored (default: deflate)"),
     OPTION_FLAG(0, "sparse", struct convert_settings, sparse,
                 "in a tar, files with holes keep them, as GNU tar's"),
+    OPTION_FORMAT,
     OPTIONS_CHECKPOINT(struct convert_settings),
     OPTION_MORE("What is taken"),
     OPTION_FLAG(0, "samples", struct convert_settings, samples,

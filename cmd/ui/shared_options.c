@@ -62,6 +62,24 @@ bool output_is_added_to(bool append, const char *output)
     return append && there;
 }
 
+bool parse_format(void *settings, const char *value)
+{
+    (void)settings;
+    for (int i = 0; sb_tar_format_words[i]; i++) {
+        if (strcmp(value, sb_tar_format_words[i]) != 0)
+            continue;
+        sb_context_now->tar_format = i;
+        return true;
+    }
+    message_usage("--format: '%s' is none of pax, ustar, gnu", value);
+    return false;
+}
+
+bool format_is_given(void)
+{
+    return options_given_of((const char *const[]){"format", NULL});
+}
+
 bool parse_time(const char *option, const char *value, bool zero, int64_t *out)
 {
     *out = 0;

@@ -11,6 +11,7 @@
 #ifndef SB_CMD_UI_SHARED_OPTIONS_H
 #define SB_CMD_UI_SHARED_OPTIONS_H
 
+#include "store/container.h"
 #include "ui/options.h"
 #include "ui/protecting.h"
 
@@ -102,6 +103,15 @@ bool parse_wait(void *settings, const char *value);
  * ("@") must be there.
  */
 bool output_is_added_to(bool append, const char *output);
+
+/* Of every command that writes tars; sets tar_format of core/context.h. settings is not used. */
+#define OPTION_FORMAT                                                                              \
+    {                                                                                              \
+        .kind = OPTION_KIND_CALL, .name = "format", .value = "FORMAT", .call = parse_format,       \
+        .choices = sb_tar_format_words, .help = "of a tar that is written (default: pax)"          \
+    }
+bool parse_format(void *settings, const char *value);
+bool format_is_given(void);
 
 /* A time as "90", "30m", "1h" for the option of this name, or 0 with `zero`. False: after a
  * message. */
