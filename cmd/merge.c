@@ -182,10 +182,10 @@ static int merge_checked(struct settings *settings)
     struct sb_error err;
     int status;
 
-    if (wrong)
-        return message_usage("%s", wrong);
-    settings->append = output_is_added_to(settings->append, settings->output);
-    wrong = misuse(settings);
+    if (!wrong) {
+        settings->append = output_is_added_to(settings->append, settings->output);
+        wrong = misuse(settings); /* a new archive has a name of one */
+    }
     if (wrong)
         return message_usage("%s", wrong);
     if (settings->as_subdirs &&
