@@ -13,9 +13,9 @@
 #include "ui/owners.h"
 #include "ui/shared_options.h"
 
+#include "archive/remote.h"
 #include "core/glob.h"
 #include "core/number.h"
-#include "core/remote.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "store/kind.h"
 
+#include "archive/remote.h"
 #include "core/io.h"
-#include "core/remote.h"
 #include "store/feed/feed.h"
 #include "store/shard_spec.h"
 

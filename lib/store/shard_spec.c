@@ -1,7 +1,7 @@
 #include "store/shard_spec.h"
 
+#include "archive/remote.h"
 #include "core/name.h"
-#include "core/remote.h"
 
 #include <errno.h>
 #include <glob.h>

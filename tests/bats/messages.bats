@@ -175,7 +175,7 @@ END
 
 @test "ten messages of a kind are printed, then how many more there are; -v prints them all" {
     mkdir tree
-    for i in {1..25}; do echo $i >tree/f$i; done
+    for i in {1..25}; do echo "$i" >"tree/f$i"; done
     sb pack a.barecat tree
     sb unpack -C out a.barecat
     run_fail 1 sb unpack -C out a.barecat
@@ -196,7 +196,7 @@ END
 
 @test "a shard that is missing is one line of verify, and the number of its files" {
     mkdir tree
-    for i in {1..25}; do echo $i >tree/f$i; done
+    for i in {1..25}; do echo "$i" >"tree/f$i"; done
     sb pack a.barecat tree
     rm a.barecat-shard-00000
     run_fail 1 sb verify a.barecat

@@ -51,7 +51,7 @@ shardbox $command: $command.barecat: done in part; problems, named above: 1"
 
 @test "the number stands for {}; names that have a number of their own are one set" {
     mkdir in
-    for i in {1..9}; do echo $i >in/$i; done
+    for i in {1..9}; do echo "$i" >"in/$i"; done
     for i in 1 2 3; do
         sb pack --part=$i/3 "x.{}.barecat" in
         sb pack --part=$i/3 "p$i.barecat" in

@@ -82,7 +82,7 @@ parts_hold() {
 
 @test "patterns as WebDataset has them say which numbers, and how many digits" {
     mkdir in
-    for i in {1..12}; do echo $i >in/$i; done
+    for i in {1..12}; do echo "$i" >"in/$i"; done
     sb pack p.barecat -C in .
     run_ok sb split --parts=3 -o 'train-{:06d}.tar' p.barecat
     [[ $(echo train-*) == 'train-000000.tar train-000001.tar train-000002.tar' ]]

@@ -6,6 +6,7 @@
 #include "archive/own/own_names.h"
 #include "archive/own/settle.h"
 #include "archive/parity/pieces.h"
+#include "archive/remote.h"
 #include "archive/schema.h"
 #include "core/context.h"
 #include "core/file_lock.h"
@@ -13,7 +14,6 @@
 #include "core/io.h"
 #include "core/kept_open.h"
 #include "core/name.h"
-#include "core/remote.h"
 
 #include <errno.h>
 #include <fcntl.h>

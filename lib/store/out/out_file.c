@@ -1,8 +1,8 @@
 #include "store/out/out_file.h"
 
+#include "archive/remote.h"
 #include "core/context.h"
 #include "core/io.h"
-#include "core/remote.h"
 #include "store/container.h"
 #include "store/out/buffer.h"
 #include "store/out/filter.h"

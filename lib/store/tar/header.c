@@ -273,7 +273,7 @@ static void add_texts(struct header *header)
         add_record(header, "gname", group.data, group.size);
 }
 
-/* GNU: big-endian, in two's complement, with the first bit set to tell it from digits. */
+/* GNU: big-endian, in two's complement, with the first bit set, which no digit has. */
 static void put_number(struct header *header, char *field, size_t size, int64_t value,
                        const char *what)
 {
@@ -428,8 +428,8 @@ static enum sb_code add_all(struct header *header, struct sb_error *err)
     add_numbers(header);
     if (header->misfit) {
         sb_buf_cut(header->out, before);
-        return sb_fail(err, SB_INVALID, "%s does not fit into a tar of --format=%s",
-                       header->misfit, sb_tar_format_words[header->format]);
+        return sb_fail(err, SB_INVALID, "%s does not fit into a tar of --format=%s", header->misfit,
+                       sb_tar_format_words[header->format]);
     }
     if (header->records.size > 0)
         add_extended_header(header);

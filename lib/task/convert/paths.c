@@ -2,10 +2,10 @@
 
 #include "archive/archive.h"
 #include "archive/database.h"
+#include "archive/remote.h"
 #include "archive/shards.h"
 #include "core/io.h"
 #include "core/name.h"
-#include "core/remote.h"
 #include "store/shard_spec.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-#include "core/remote.h"
+#include "archive/remote.h"
 #include "core/name.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
  * "host::module/a". Whatever exists under such a name is a file all the same, and so is what is
  * typed with "./" before it. Pure functions but for that look, thread-safe.
  */
-#ifndef SB_CORE_REMOTE_H
-#define SB_CORE_REMOTE_H
+#ifndef SB_ARCHIVE_REMOTE_H
+#define SB_ARCHIVE_REMOTE_H
 
 #include "core/error.h"
 
