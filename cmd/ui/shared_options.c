@@ -46,8 +46,8 @@ bool output_is_first(const char *output, char *const *operands, int count)
 
 bool output_is_added_to(bool append, const char *output)
 {
-    static const char *const left[] = {"",      SB_OLD_INDEX,          SB_NEW_SUFFIX, SB_NEW_INDEX,
-                                       SB_PART, SB_PART SB_NEW_SUFFIX, "-shard-00000"};
+    static const char *const left[] = {"",      SB_OLD_INDEX, SB_NEW_SUFFIX, SB_NEW_INDEX,
+                                       SB_PART, ".part.new",  "-shard-00000"};
     struct sb_buf name = {0};
     struct stat st;
     bool there = !append || strchr(output, '@');

@@ -15,7 +15,7 @@ struct place {
 
 static bool find_place(const char *text, struct place *place)
 {
-    char first[19], last[19];
+    char width[3], first[19], last[19];
 
     for (const char *at = strchr(text, '{'); at; at = strchr(at + 1, '{')) {
         int end = 0;
@@ -23,9 +23,9 @@ static bool find_place(const char *text, struct place *place)
         *place = (struct place){.begin = at, .last = -1};
         if (at[1] == '}')
             end = 2;
-        else if (sscanf(at, "{:0%2dd}%n", &place->width, &end) == 1 && place->width < 1)
-            end = 0;
-        if (end == 0 && sscanf(at, "{%18[0-9]..%18[0-9]}%n", first, last, &end) == 2 && end > 0) {
+        else if (sscanf(at, "{:0%2[0-9]d}%n", width, &end) == 1 && end > 0)
+            place->width = (int)strtol(width, NULL, 10);
+        else if (sscanf(at, "{%18[0-9]..%18[0-9]}%n", first, last, &end) == 2 && end > 0) {
             place->first = strtoll(first, NULL, 10);
             place->last = strtoll(last, NULL, 10);
             place->width = *first == '0' ? (int)strlen(first) : 0;
