@@ -383,10 +383,12 @@ static void summarize(const struct report *report, const struct side *other, con
         message_problem("%s: %" PRId64 " %s, named above, could not be compared with %s; "
                         "do not delete the %s",
                         path, report->uncompared, noun, against, keep);
+    else if (message_status() != STATUS_CLEAN)
+        return;
     else if (report->settings->quick)
         message_note("%s: the same as %s, but for bytes, which --quick does not read", path,
                      against);
-    else if (message_status() == STATUS_CLEAN)
+    else
         message_note("%s: the same as %s; files whose bytes were compared: %" PRId64, path, against,
                      report->files);
 }
