@@ -436,6 +436,7 @@ static bool is_elsewhere(const char *typed)
 {
     char *archive = strndup(typed, strcspn(typed, ":/"));
     bool is_ours = !archive || access(archive, F_OK) == 0 ||
+                   sb_container_takes(sb_container_by_suffix(typed).kind) & SB_TO_INDEX ||
                    sb_container_takes(sb_container_by_suffix(archive).kind) & SB_TO_INDEX;
 
     free(archive);
