@@ -434,12 +434,13 @@ static void release(struct syncing *syncing)
 /* A name of rsync's on another machine; ARCHIVE:PATH is here, even if the archive is not yet. */
 static bool is_elsewhere(const char *typed)
 {
-    char *archive = strndup(typed, strcspn(typed, ":/"));
-    bool is_ours = !archive || access(archive, F_OK) == 0 ||
-                   sb_container_takes(sb_container_by_suffix(typed).kind) & SB_TO_INDEX ||
-                   sb_container_takes(sb_container_by_suffix(archive).kind) & SB_TO_INDEX;
+    struct side side = {0};
+    struct sb_error ignored;
+    bool is_ours = parse_side(&side, typed, &ignored) || side.exists ||
+                   sb_container_takes(sb_container_by_suffix(side.path).kind) & SB_TO_INDEX;
 
-    free(archive);
+    free(side.path);
+    sb_buf_release(&side.within);
     return sb_remote_name(typed, !is_ours) &&
            (!strstr(typed, "://") || strncmp(typed, "rsync:", strlen("rsync:")) == 0);
 }
