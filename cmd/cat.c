@@ -15,6 +15,7 @@
 #include "ui/message.h"
 #include "ui/output.h"
 #include "ui/part.h"
+#include "ui/shared_options.h"
 
 #include "archive/archive.h"
 #include "core/buf.h"
@@ -192,6 +193,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "npy", struct settings, npy, "arrays as .npy files, with their type and shape"),
     OPTION_FLAG(0, "raw", struct settings, raw, "arrays as values alone, not as .npy files"),
     OPTION_MORE("Output"),
+    OPTION_FORMAT,
     OPTION_FLAG(0, "decompress-all", struct settings, decompress_all,
                 "the same, also where several are stacked"),
     OPTION_FLAG(0, "batch", struct settings, batch,
@@ -532,6 +534,8 @@ static int run(void *context, char **operands, int count)
 
     settings->decompress |= settings->decompress_all;
     output_allow(settings->max_size);
+    if (format_is_given() && settings->framing != SB_FRAMING_TAR)
+        return message_usage("--format goes with --frame=tar");
     if (settings->batch && settings->framing)
         return message_usage("--batch and --frame cannot be given together");
     if (settings->batch)

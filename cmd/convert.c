@@ -78,6 +78,7 @@ static const struct option options[] = {
                   "how members of a zip are stored (default: deflate)"),
     OPTION_FLAG(0, "sparse", struct convert_settings, sparse,
                 "in a tar, files with holes keep them, as GNU tar's"),
+    OPTION_FORMAT,
     OPTIONS_CHECKPOINT(struct convert_settings),
     OPTION_MORE("What is taken"),
     OPTION_FLAG(0, "samples", struct convert_settings, samples,
@@ -456,10 +457,12 @@ static int convert_part(struct convert_settings *settings)
     struct part_names names = {0};
     int status;
 
-    if (!name_part(settings, &names))
+    if (!name_part(settings, &names)) {
         status = message_status();
-    else
+    } else {
+        settings->append = output_is_added_to(settings->append, settings->output);
         status = settings->from_extents ? make_index(settings) : convert(settings);
+    }
     sb_buf_release(&names.output);
     sb_buf_release(&names.keys);
     sb_buf_release(&names.report);

@@ -7,7 +7,6 @@
 #include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
-#include "ui/line_to_type.h"
 #include "ui/message.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
@@ -18,14 +17,13 @@
 #include "core/name.h"
 #include "core/time.h"
 #include "store/cache/cache.h"
-#include "store/container.h"
 #include "store/own_files.h"
 #include "task/diff/diff.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 struct settings {
     struct opening opening;
@@ -42,6 +40,7 @@ struct settings {
 
 static const char *const synopsis[] = {
     "[-C DIR] ARCHIVE [PATH|GLOB...]",
+    "ARCHIVE DIR|CONTAINER",
     NULL,
 };
 
@@ -103,6 +102,7 @@ struct report {
     bool turned;         /* ARCHIVE is the tree, and was compared as the other side */
     int64_t differences; /* found in what could be compared */
     int64_t uncompared;
+    int64_t files; /* whose bytes were compared */
 
     struct json line;
     bool missing_top; /* the other side lacks a directory at the top of ARCHIVE */
@@ -321,7 +321,9 @@ static void notify(void *context, enum sb_level level, const char *kind, const c
 
 static void progress(void *context, int64_t bytes, int64_t files)
 {
-    (void)context;
+    struct report *report = context;
+
+    report->files = files;
     message_progress_update(bytes, 0, files);
 }
 
@@ -381,6 +383,14 @@ static void summarize(const struct report *report, const struct side *other, con
         message_problem("%s: %" PRId64 " %s, named above, could not be compared with %s; "
                         "do not delete the %s",
                         path, report->uncompared, noun, against, keep);
+    else if (message_status() != STATUS_CLEAN)
+        return;
+    else if (report->settings->quick)
+        message_note("%s: the same as %s, but for bytes, which --quick does not read", path,
+                     against);
+    else
+        message_note("%s: the same as %s; files whose bytes were compared: %" PRId64, path, against,
+                     report->files);
 }
 
 /* Puts the only child of a directory in its place; SB_END where there is none, or no directory. */
@@ -478,42 +488,25 @@ static enum sb_code compare(struct report *report, struct side *ours, struct sid
 
 /*
  * Is the only PATH rather what to compare with, as for diff(1)? It is not in ARCHIVE, but here, as
- * a directory or under the name of a container.
+ * a directory or a container.
  */
 static bool is_other_side(const struct side *ours, char *const *paths, size_t path_count)
 {
+    static const struct sb_container_type by_content;
     struct sb_buf name = {0};
     struct sb_entry entry;
     struct sb_error ignored;
-    struct stat st;
-    bool stripped, held = true;
+    bool stripped, held = false;
 
     if (path_count != 1 || options_given_of((const char *const[]){"directory", NULL}) ||
-        stat(paths[0], &st) != 0 ||
-        (!S_ISDIR(st.st_mode) && sb_container_by_suffix(paths[0]).kind == SB_UNKNOWN))
+        strcmp(paths[0], ".") == 0 || access(paths[0], F_OK) != 0 ||
+        !sb_store_abilities(paths[0], by_content))
         return false;
-    if (!ours->archive)
-        return !S_ISDIR(st.st_mode);
-    if (!sb_name_normalize(paths[0], &name, &stripped) && name.size > 0)
-        held = sb_archive_lookup(ours->archive, name.data, name.size, &entry, &ignored) != SB_NOENT;
+    if (ours->archive && !sb_name_normalize(paths[0], &name, &stripped))
+        held = name.size > 0 &&
+               sb_archive_lookup(ours->archive, name.data, name.size, &entry, &ignored) != SB_NOENT;
     sb_buf_release(&name);
     return !held;
-}
-
-static int complain_of_other_side(const char *path, const char *other, bool is_tree)
-{
-    struct line_to_type line = {0};
-
-    line_say(&line, "diff -C");
-    line_quote(&line, other);
-    line_quote(&line, path);
-    if (is_tree)
-        return line_complain(&line, "%s: is a directory, and -C names what to compare it with",
-                             path);
-    return line_complain(&line,
-                         "%s: no such file or directory in the archive, and -C names what to "
-                         "compare with",
-                         other);
 }
 
 static enum sb_code diff(const struct settings *settings, const char *path, char **paths,
@@ -521,7 +514,8 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
 {
     static const struct opening by_content;
     static const char *const columns[] = {"kind", "path", "type", "archive", "other", "text", NULL};
-    struct report report = {.settings = settings, .us = path};
+    struct settings with_other = *settings;
+    struct report report = {.settings = &with_other, .us = path};
     struct side ours = {0}, theirs = {0};
     struct sb_own_files *own;
     enum sb_code code = sb_own_files_new(&own, err);
@@ -529,17 +523,15 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
     if (!code)
         code = open_side(&ours, path, &settings->opening, settings, own, err);
     if (!code && is_other_side(&ours, paths, path_count)) {
-        complain_of_other_side(path, paths[0], !ours.archive);
-        close_side(&ours);
-        sb_own_files_free(own);
-        return SB_OK;
+        with_other.directory = paths[0];
+        path_count = 0;
     }
     if (!code)
-        code = open_side(&theirs, settings->directory, &by_content, settings, own, err);
+        code = open_side(&theirs, with_other.directory, &by_content, settings, own, err);
     if (!code && !ours.archive && !theirs.archive)
         code = sb_fail(err, SB_INVALID,
                        "%s and %s: both are directories; plain 'diff -r' compares them", path,
-                       settings->directory);
+                       with_other.directory);
     if (!code)
         json_rows(&report.line, settings->json, columns);
     if (!code)

@@ -175,13 +175,17 @@ static int merge(const struct settings *settings, char *const *prefixes)
     return message_status();
 }
 
-static int merge_checked(const struct settings *settings)
+static int merge_checked(struct settings *settings)
 {
     const char *wrong = misuse(settings);
     char **subdirs = NULL;
     struct sb_error err;
     int status;
 
+    if (!wrong) {
+        settings->append = output_is_added_to(settings->append, settings->output);
+        wrong = misuse(settings); /* a new archive has a name of one */
+    }
     if (wrong)
         return message_usage("%s", wrong);
     if (settings->as_subdirs &&

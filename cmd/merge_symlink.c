@@ -96,9 +96,7 @@ static int run(void *context, char **operands, int count)
         .inputs = operands,
         .input_count = input_count,
         .output = settings->output,
-        .mode = settings->append  ? SB_APPEND
-                : settings->force ? SB_REPLACE
-                                  : SB_CREATE,
+        .mode = settings->force ? SB_REPLACE : SB_CREATE,
         .kind = kind_of(settings),
         .prefix = settings->prefix,
         .as_subdirs = settings->as_subdirs,
@@ -112,6 +110,8 @@ static int run(void *context, char **operands, int count)
         return message_usage("%s", wrong);
     if (output_is_first(settings->output, operands, count))
         return STATUS_ERROR;
+    if (output_is_added_to(settings->append, settings->output))
+        wanted.mode = SB_APPEND;
     if (sb_merge_symlink(&wanted, &result, &err) != SB_OK)
         return message_failure(&err);
     note_result(settings, &result);

@@ -21,6 +21,7 @@
 struct settings {
     bool no_target_directory;
     const char *target_directory;
+    bool parents;
     bool no_clobber;
     bool force;
     int existing;
@@ -32,6 +33,8 @@ static const struct option options[] = {
                 "DEST is the new name, also of a directory"),
     OPTION_TEXT('t', "target-directory", struct settings, target_directory, "DIRECTORY",
                 "move all SOURCEs into DIRECTORY", OPERAND_ANY),
+    OPTION_FLAG('p', "parents", struct settings, parents,
+                "make the directories of DEST that are missing"),
     OPTION_EXISTING(struct settings, "what to do if a file has the new name (default: fail)"),
     OPTION_FORCE(struct settings, "as --existing=replace"),
     OPTION_FLAG(0, "no-clobber", struct settings, no_clobber, "as --existing=skip"),
@@ -130,6 +133,7 @@ static enum sb_code move_sources(struct settings *settings, const char *archive,
         .destination = destination,
         .into_directory = settings->target_directory != NULL,
         .no_target_directory = settings->no_target_directory,
+        .parents = settings->parents,
         .existing = settings->force        ? SB_EXISTING_REPLACE
                     : settings->no_clobber ? SB_EXISTING_SKIP
                                            : (enum sb_existing)settings->existing,

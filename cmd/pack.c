@@ -376,6 +376,15 @@ static void end(void *settings)
     free(((struct settings *)settings)->inputs);
 }
 
+/* What --append makes takes none of the options that go with it. */
+static void append_or_make(struct settings *settings)
+{
+    settings->append = output_is_added_to(settings->append, settings->archive);
+    settings->update &= settings->append;
+    settings->checksum &= settings->append;
+    settings->seal &= settings->append;
+}
+
 static int run(void *context, char **operands, int count)
 {
     struct settings *settings = context;
@@ -392,6 +401,8 @@ static int run(void *context, char **operands, int count)
     if (wrong)
         return message_usage("%s", wrong);
     /* Parts are called otherwise. */
+    if (!settings->part)
+        append_or_make(settings);
     if (!settings->part &&
         pack_explain_archive(settings->archive, settings->inputs, settings->input_count,
                              !settings->append && !settings->force))
@@ -401,9 +412,11 @@ static int run(void *context, char **operands, int count)
             settings->inputs[i].kind = SB_INPUT_LIST_NUL;
     }
     if (part_parse(settings->part, &settings->share) &&
-        part_name_output(&settings->archive, settings->share, false, &name))
+        part_name_output(&settings->archive, settings->share, false, &name)) {
+        if (settings->part)
+            append_or_make(settings);
         status = pack(settings);
-    else
+    } else
         status = message_status();
     sb_buf_release(&name);
     return status;

@@ -156,6 +156,7 @@ static const struct option options[] = {
     OPTION_OUTPUT(struct split_settings,
                   "what parts are called; {}: a part's name, or number from 0"),
     OPTION_TO(struct split_settings, "what parts become (default: by the suffix)"),
+    OPTION_FORMAT,
     OPTION_FLAG(0, "symlink", struct split_settings, symlink,
                 "copy nothing: parts are links to the shards"),
     OPTION_FORCE(struct split_settings, "replace parts that exist; without -o, see the manual"),

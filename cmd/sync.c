@@ -7,11 +7,13 @@
 #include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
+#include "ui/line_to_type.h"
 #include "ui/message.h"
 #include "ui/output.h"
 #include "ui/owners.h"
 #include "ui/shared_options.h"
 
+#include "archive/remote.h"
 #include "core/glob.h"
 #include "core/number.h"
 
@@ -19,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define NO_LIMIT (-1)
 
@@ -231,9 +234,10 @@ static void itemize(const struct sb_entry *entry, unsigned change, char code[12]
         memset(code + 2, '+', 9);
         return;
     }
-    if (bytes && !(change & SB_CHANGE_SIZE))
+    /* The size of a link is that of its target's name. */
+    if (bytes && (entry->type == SB_LINK || !(change & SB_CHANGE_SIZE)))
         code[2] = 'c';
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+    for (size_t i = entry->type == SB_LINK; i < sizeof(places) / sizeof(*places); i++) {
         if (change & places[i].bit)
             code[3 + i] = places[i].letter;
     }
@@ -427,6 +431,61 @@ static void release(struct syncing *syncing)
     json_release(&syncing->json);
 }
 
+/* A name of rsync's on another machine; ARCHIVE:PATH is here, even if the archive is not yet. */
+static bool is_elsewhere(const char *typed)
+{
+    struct side side = {0};
+    struct sb_error ignored;
+    bool is_ours = parse_side(&side, typed, &ignored) || side.exists ||
+                   sb_container_takes(sb_container_by_suffix(side.path).kind) & SB_TO_INDEX;
+
+    free(side.path);
+    sb_buf_release(&side.within);
+    return sb_remote_name(typed, !is_ours) &&
+           (!strstr(typed, "://") || strncmp(typed, "rsync:", strlen("rsync:")) == 0);
+}
+
+static void say_options(struct line_to_type *line, const struct settings *settings)
+{
+    if (settings->remove)
+        line_say(line, "--delete");
+    if (settings->dry_run)
+        line_say(line, "-n");
+}
+
+/* rsync copies between machines; here is what comes before or after it. */
+static int explain_elsewhere(const struct settings *settings, char **operands, bool from)
+{
+    size_t size = strlen(operands[0]);
+    struct line_to_type line = {0};
+    struct sb_buf contents = {0};
+    struct stat st;
+
+    /* Of a directory rsync takes what is in it, as sync does, if a '/' says so. */
+    line.code = sb_buf_add_format(&contents, "%s%s", operands[0],
+                                  size > 0 && operands[0][size - 1] == '/' ? "" : "/");
+    if (from) {
+        line_begin(&line, "rsync -a");
+        line_quote(&line, line.code ? "" : contents.data);
+        line_say(&line, "DIR/ && shardbox sync");
+        say_options(&line, settings);
+        line_say(&line, "DIR");
+    } else {
+        bool is_tree = stat(operands[0], &st) == 0 && S_ISDIR(st.st_mode);
+
+        line_begin(&line, is_tree ? "rsync -a" : "shardbox unpack -C DIR");
+        if (!is_tree) {
+            line_quote(&line, operands[0]);
+            line_say(&line, "&& rsync -a");
+        }
+        say_options(&line, settings);
+        line_quote(&line, !is_tree ? "DIR/" : line.code ? "" : contents.data);
+    }
+    line_quote(&line, operands[1]);
+    sb_buf_release(&contents);
+    return line_complain(&line, "%s: is on another machine", operands[!from]);
+}
+
 static int run(void *context, char **operands, int count)
 {
     const struct settings *settings = context;
@@ -440,6 +499,8 @@ static int run(void *context, char **operands, int count)
     if (strcmp(operands[0], "-") == 0 || strcmp(operands[1], "-") == 0)
         return message_usage("a pipe can be no side of sync; 'shardbox convert' reads and writes "
                              "pipes");
+    if (is_elsewhere(operands[0]) || is_elsewhere(operands[1]))
+        return explain_elsewhere(settings, operands, is_elsewhere(operands[0]));
     if (settings->max_delete != NO_LIMIT && !settings->remove)
         return message_usage("--max-delete goes with --delete");
     if (settings->detect_renamed && !settings->remove)

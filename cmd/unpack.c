@@ -32,6 +32,7 @@ struct settings {
     int64_t max_size;
     int64_t threads;
     struct owner_options owners;
+    bool touch;
     bool sync;
     bool dry_run;
     bool no_check;
@@ -54,6 +55,7 @@ static const struct option options[] = {
     OPTION_TEXT('C', "directory", struct settings, directory, "DIR",
                 "unpack into DIR, which is made when it is missing", OPERAND_DIRECTORY),
     OPTION_EXISTING(struct settings, "files that exist already (default: fail)"),
+    OPTION_FLAG('m', "touch", struct settings, touch, "set no times: files are as new as they are"),
     OPTIONS_OWNERS(struct settings),
     OPTION_FLAG(0, "sync", struct settings, sync, "have everything on disk before the end"),
     OPTION_GROUP("Reports"),
@@ -180,6 +182,7 @@ static enum sb_code unpack_members(struct work *work, struct sb_error *err)
         .max_size = settings->max_size,
         .existing = (enum sb_existing)settings->existing,
         .preserve = owners_are_set(&settings->owners),
+        .touch = settings->touch,
         .numeric_owner = settings->owners.numeric,
         .sync = settings->sync,
         .dry_run = settings->dry_run,

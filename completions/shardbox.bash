@@ -12,11 +12,11 @@ _shardbox_table() {
         first=archive others=file
         ;;
     unpack)
-        options='--include= --exclude= --strip-components= --decompress --decompress-all --no-check -C --directory= --existing= -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --report= -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--include= --exclude= --strip-components= --decompress --decompress-all --no-check -C --directory= --existing= -m --touch -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --report= -j --threads= --bwlimit= --max-size= --from= --iconv= --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --memlimit= --no-checksum --protect --wait --compress= --level= --method= --sparse --checkpoint= --resume --samples --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --memlimit= --no-checksum --protect --wait --compress= --level= --method= --sparse --format= --checkpoint= --resume --samples --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     sync)
@@ -28,7 +28,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --range= --order= --part= --frame= --decompress --npy --raw --decompress-all --batch --samples --array= --sample= --shuffle --seed= --find --replace --forever --keys= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= --from= --iconv= --memlimit= --max-size= --no-check -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-T --files-from= -0 --null --range= --order= --part= --frame= --decompress --npy --raw --format= --decompress-all --batch --samples --array= --sample= --shuffle --seed= --find --replace --forever --keys= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= --from= --iconv= --memlimit= --max-size= --no-check -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     ls)
@@ -60,7 +60,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     mv)
-        options='-T --no-target-directory -t --target-directory= --existing= -f --force --no-clobber --protect --wait -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-T --no-target-directory -t --target-directory= -p --parents --existing= -f --force --no-clobber --protect --wait -n --dry-run -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     defrag)
@@ -68,7 +68,7 @@ _shardbox_table() {
         first=archive others=none
         ;;
     split)
-        options='--parts= --size= --count= --ratio= --by-list= --by-dir --rest= --samples --shard-size= -o --output= --to= --symlink -f --force --existing= -n --dry-run --json --seed= -0 --null --protect --wait --absolute --follow --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= -j --threads= --bwlimit= --from= --iconv= --memlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--parts= --size= --count= --ratio= --by-list= --by-dir --rest= --samples --shard-size= -o --output= --to= --format= --symlink -f --force --existing= -n --dry-run --json --seed= -0 --null --protect --wait --absolute --follow --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= -j --threads= --bwlimit= --from= --iconv= --memlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     merge)
@@ -153,6 +153,7 @@ _shardbox_value() {
     convert:--compress) wanted='words:gz bz2 xz zst' ;;
     convert:--level) wanted='any' ;;
     convert:--method) wanted='words:store deflate' ;;
+    convert:--format) wanted='words:pax ustar gnu' ;;
     convert:--checkpoint) wanted='any' ;;
     convert:--max-size) wanted='any' ;;
     convert:--records) wanted='none' ;;
@@ -208,6 +209,7 @@ _shardbox_value() {
     cat:--order) wanted='words:input address' ;;
     cat:--part) wanted='none' ;;
     cat:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
+    cat:--format) wanted='words:pax ustar gnu' ;;
     cat:--array) wanted='array' ;;
     cat:--sample) wanted='any' ;;
     cat:--seed) wanted='any' ;;
@@ -340,6 +342,7 @@ _shardbox_value() {
     split:--shard-size) wanted='any' ;;
     split:--output | split:-o) wanted='file' ;;
     split:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' ;;
+    split:--format) wanted='words:pax ustar gnu' ;;
     split:--existing) wanted='words:fail skip replace newer' ;;
     split:--seed) wanted='any' ;;
     split:--protect=) wanted='any' ;;

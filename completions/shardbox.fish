@@ -78,13 +78,13 @@ function __shardbox_takes_value
             return 0
         case unpack:--include unpack:--exclude unpack:--strip-components unpack:-C unpack:--directory unpack:--existing unpack:--report unpack:-j unpack:--threads unpack:--bwlimit unpack:--max-size unpack:--from unpack:--iconv unpack:--memlimit unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout
             return 0
-        case convert:--from convert:--to convert:-o convert:--output convert:--existing convert:--duplicates convert:--shard-size convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:-j convert:--threads convert:--part convert:--bwlimit convert:--iconv convert:--memlimit convert:--compress convert:--level convert:--method convert:--checkpoint convert:--max-size convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--frame convert:--name-format convert:--keys convert:--count convert:--train-dictionary convert:--array convert:--dtype convert:--segment-size convert:--key-prefix convert:--sequence convert:--report
+        case convert:--from convert:--to convert:-o convert:--output convert:--existing convert:--duplicates convert:--shard-size convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:-j convert:--threads convert:--part convert:--bwlimit convert:--iconv convert:--memlimit convert:--compress convert:--level convert:--method convert:--format convert:--checkpoint convert:--max-size convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--frame convert:--name-format convert:--keys convert:--count convert:--train-dictionary convert:--array convert:--dtype convert:--segment-size convert:--key-prefix convert:--sequence convert:--report
             return 0
         case sync:--max-delete sync:--include sync:--exclude sync:-j sync:--threads sync:--bwlimit sync:--shard-size sync:--from sync:--iconv sync:--memlimit sync:--compression sync:--dictionary sync:--limits sync:--layout
             return 0
         case diff:-C diff:--directory diff:--prefix diff:--ignore diff:-j diff:--threads diff:--bwlimit diff:--from diff:--iconv diff:--memlimit diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
-        case cat:-T cat:--files-from cat:--range cat:--order cat:--part cat:--frame cat:--array cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout cat:-j cat:--threads cat:--bwlimit cat:--from cat:--iconv cat:--memlimit cat:--max-size
+        case cat:-T cat:--files-from cat:--range cat:--order cat:--part cat:--frame cat:--format cat:--array cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout cat:-j cat:--threads cat:--bwlimit cat:--from cat:--iconv cat:--memlimit cat:--max-size
             return 0
         case ls:-L ls:--max-depth ls:--records ls:--array ls:--sort ls:--at ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:--from ls:--iconv ls:--memlimit ls:-j ls:--threads ls:--bwlimit
             return 0
@@ -104,7 +104,7 @@ function __shardbox_takes_value
             return 0
         case defrag:--max-time defrag:--keep-through defrag:--shards defrag:--bwlimit
             return 0
-        case split:--parts split:--size split:--count split:--ratio split:--by-list split:--rest split:--shard-size split:-o split:--output split:--to split:--existing split:--seed split:--level split:--records split:-T split:--files-from split:--compression split:--dictionary split:--limits split:--layout split:--from-compression split:--from-dictionary split:--from-limits split:--from-layout split:-j split:--threads split:--bwlimit split:--from split:--iconv split:--memlimit
+        case split:--parts split:--size split:--count split:--ratio split:--by-list split:--rest split:--shard-size split:-o split:--output split:--to split:--format split:--existing split:--seed split:--level split:--records split:-T split:--files-from split:--compression split:--dictionary split:--limits split:--layout split:--from-compression split:--from-dictionary split:--from-limits split:--from-layout split:-j split:--threads split:--bwlimit split:--from split:--iconv split:--memlimit
             return 0
         case merge:-o merge:--output merge:--prefix merge:--duplicates merge:--shard-size merge:--include merge:--exclude merge:--iconv merge:--memlimit merge:--report merge:-j merge:--threads merge:--bwlimit
             return 0
@@ -205,7 +205,7 @@ complete -c shardbox -n '__shardbox_is pack' -l strip-components -x -d 'take N l
 complete -c shardbox -n '__shardbox_is pack' -l iconv -x -d 'names are in CHARSET; store them as UTF-8'
 complete -c shardbox -n '__shardbox_is pack' -l stdin-name -x -d 'the name of standard input, when PATH is -'
 complete -c shardbox -n '__shardbox_is pack' -s o -l output -r -F -d 'the ARCHIVE, in place of the first operand'
-complete -c shardbox -n '__shardbox_is pack' -l append -d 'add to an OUTPUT that exists'
+complete -c shardbox -n '__shardbox_is pack' -l append -d 'add to OUTPUT, or make it'
 complete -c shardbox -n '__shardbox_is pack' -s u -l update -d 'with --append: what changed here replaces what is there'
 complete -c shardbox -n '__shardbox_is pack' -l duplicates -x -a 'error first last' -d 'which file of a name is kept'
 complete -c shardbox -n '__shardbox_is pack' -s f -l force -d 'replace OUTPUT if it exists'
@@ -240,6 +240,7 @@ complete -c shardbox -n '__shardbox_is unpack' -l decompress-all -d 'the same, a
 complete -c shardbox -n '__shardbox_is unpack' -l no-check -d 'do not check checksums'
 complete -c shardbox -n '__shardbox_is unpack' -s C -l directory -x -a '(__fish_complete_directories (commandline -ct))' -d 'unpack into DIR, which is made when it is missing'
 complete -c shardbox -n '__shardbox_is unpack' -l existing -x -a 'fail skip replace newer' -d 'files that exist already (default: fail)'
+complete -c shardbox -n '__shardbox_is unpack' -s m -l touch -d 'set no times: files are as new as they are'
 complete -c shardbox -n '__shardbox_is unpack' -s p -l preserve -d 'set owners, set-id and sticky bits (root: always)'
 complete -c shardbox -n '__shardbox_is unpack' -l no-same-owner -d 'set none of these, also as root'
 complete -c shardbox -n '__shardbox_is unpack' -l numeric-owner -d 'set owners by number, not by name'
@@ -268,7 +269,7 @@ complete -c shardbox -n '__shardbox_is convert' -l to -x -a 'archive dir tar tar
 complete -c shardbox -n '__shardbox_is convert' -l wrap -d 'copy nothing: an archive over the INPUTs\' own bytes'
 complete -c shardbox -n '__shardbox_is convert' -s o -l output -r -F -d 'the OUTPUT, in place of the last operand'
 complete -c shardbox -n '__shardbox_is convert' -s f -l force -d 'replace OUTPUT if it exists'
-complete -c shardbox -n '__shardbox_is convert' -l append -d 'add to an OUTPUT that exists'
+complete -c shardbox -n '__shardbox_is convert' -l append -d 'add to OUTPUT, or make it'
 complete -c shardbox -n '__shardbox_is convert' -l existing -x -a 'fail skip replace newer' -d 'files that a directory has already (default: fail)'
 complete -c shardbox -n '__shardbox_is convert' -l duplicates -x -a 'error first last' -d 'which file of a name is kept'
 complete -c shardbox -n '__shardbox_is convert' -l shard-size -x -d 'begin a new shard before one passes SIZE'
@@ -288,6 +289,7 @@ complete -c shardbox -n '__shardbox_is convert' -l compress -x -a 'gz bz2 xz zst
 complete -c shardbox -n '__shardbox_is convert' -l level -x -d 'how hard to compress'
 complete -c shardbox -n '__shardbox_is convert' -l method -x -a 'store deflate' -d 'how members of a zip are stored (default: deflate)'
 complete -c shardbox -n '__shardbox_is convert' -l sparse -d 'in a tar, files with holes keep them, as GNU tar\'s'
+complete -c shardbox -n '__shardbox_is convert' -l format -x -a 'pax ustar gnu' -d 'of a tar that is written (default: pax)'
 complete -c shardbox -n '__shardbox_is convert' -l checkpoint -x -d 'of an archive: commit after each SIZE'
 complete -c shardbox -n '__shardbox_is convert' -l resume -d 'go on where a run with --checkpoint ended'
 complete -c shardbox -n '__shardbox_is convert' -l samples -d 'files of one name up to its first dot become neighbours'
@@ -401,6 +403,7 @@ complete -c shardbox -n '__shardbox_is cat' -l frame -x -a 'none line nul u32 u6
 complete -c shardbox -n '__shardbox_is cat' -l decompress -d 'files called .gz, .bz2, .xz or .zst decompressed'
 complete -c shardbox -n '__shardbox_is cat' -l npy -d 'arrays as .npy files, with their type and shape'
 complete -c shardbox -n '__shardbox_is cat' -l raw -d 'arrays as values alone, not as .npy files'
+complete -c shardbox -n '__shardbox_is cat' -l format -x -a 'pax ustar gnu' -d 'of a tar that is written (default: pax)'
 complete -c shardbox -n '__shardbox_is cat' -l decompress-all -d 'the same, also where several are stacked'
 complete -c shardbox -n '__shardbox_is cat' -l batch -d 'frame answers: a line \'PATH SIZE\' (-0: to NUL), bytes, newline'
 complete -c shardbox -n '__shardbox_is cat' -l samples -d 'files of one name up to its first dot, numbered'
@@ -642,6 +645,7 @@ complete -c shardbox -n '__shardbox_is rm' -l no-progress -d 'show no progress'
 
 complete -c shardbox -n '__shardbox_is mv' -s T -l no-target-directory -d 'DEST is the new name, also of a directory'
 complete -c shardbox -n '__shardbox_is mv' -s t -l target-directory -x -d 'move all SOURCEs into DIRECTORY'
+complete -c shardbox -n '__shardbox_is mv' -s p -l parents -d 'make the directories of DEST that are missing'
 complete -c shardbox -n '__shardbox_is mv' -l existing -x -a 'fail skip replace newer' -d 'what to do if a file has the new name (default: fail)'
 complete -c shardbox -n '__shardbox_is mv' -s f -l force -d 'as --existing=replace'
 complete -c shardbox -n '__shardbox_is mv' -l no-clobber -d 'as --existing=skip'
@@ -685,6 +689,7 @@ complete -c shardbox -n '__shardbox_is split' -l samples -d 'files of one name u
 complete -c shardbox -n '__shardbox_is split' -l shard-size -x -d 'shards of at most SIZE; without -o: cut ARCHIVE'
 complete -c shardbox -n '__shardbox_is split' -s o -l output -r -F -d 'what parts are called; {}: a part\'s name, or number from 0'
 complete -c shardbox -n '__shardbox_is split' -l to -x -a 'archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' -d 'what parts become (default: by the suffix)'
+complete -c shardbox -n '__shardbox_is split' -l format -x -a 'pax ustar gnu' -d 'of a tar that is written (default: pax)'
 complete -c shardbox -n '__shardbox_is split' -l symlink -d 'copy nothing: parts are links to the shards'
 complete -c shardbox -n '__shardbox_is split' -s f -l force -d 'replace parts that exist; without -o, see the manual'
 complete -c shardbox -n '__shardbox_is split' -l existing -x -a 'fail skip replace newer' -d 'parts that exist already (default: fail)'
@@ -720,7 +725,7 @@ complete -c shardbox -n '__shardbox_is split' -l progress -d 'show progress, als
 complete -c shardbox -n '__shardbox_is split' -l no-progress -d 'show no progress'
 
 complete -c shardbox -n '__shardbox_is merge' -s o -l output -r -F -d 'the archive to make, in place of the last operand'
-complete -c shardbox -n '__shardbox_is merge' -l append -d 'add to an OUTPUT that exists'
+complete -c shardbox -n '__shardbox_is merge' -l append -d 'add to OUTPUT, or make it'
 complete -c shardbox -n '__shardbox_is merge' -s f -l force -d 'replace OUTPUT if it exists'
 complete -c shardbox -n '__shardbox_is merge' -l prefix -x -d 'put everything below DIR'
 complete -c shardbox -n '__shardbox_is merge' -l as-subdirs -d 'put each INPUT below a directory of its own name'
@@ -746,7 +751,7 @@ complete -c shardbox -n '__shardbox_is merge' -l no-progress -d 'show no progres
 
 complete -c shardbox -n '__shardbox_is merge-symlink' -s o -l output -r -F -d 'the archive to make, in place of the last operand'
 complete -c shardbox -n '__shardbox_is merge-symlink' -s f -l force -d 'replace OUTPUT if it exists'
-complete -c shardbox -n '__shardbox_is merge-symlink' -l append -d 'add to an OUTPUT that exists'
+complete -c shardbox -n '__shardbox_is merge-symlink' -l append -d 'add to OUTPUT, or make it'
 complete -c shardbox -n '__shardbox_is merge-symlink' -l prefix -x -d 'put everything below DIR'
 complete -c shardbox -n '__shardbox_is merge-symlink' -l as-subdirs -d 'put each INPUT below a directory of its own name'
 complete -c shardbox -n '__shardbox_is merge-symlink' -l duplicates -x -a 'error first last' -d 'which file of a name is kept'

@@ -1,6 +1,8 @@
 #include "convert/settings.h"
+#include "core/context.h"
 #include "store/store.h"
 #include "ui/options.h"
+#include "ui/shared_options.h"
 
 #include <string.h>
 
@@ -109,6 +111,9 @@ static const char *misused_for_output(const struct convert_settings *settings)
          "--existing, --preserve, --no-same-owner and --numeric-owner are for a directory"},
         {settings->method != NOT_GIVEN, SB_TO_MEMBERS, "--method is for a zip"},
         {settings->sparse, SB_TO_SPARSE, "--sparse is for a tar"},
+        {format_is_given(), SB_TO_SPARSE, "--format is for a tar"},
+        {settings->sparse && sb_context_now->tar_format != SB_TAR_PAX, 0,
+         "--sparse needs --format=pax"},
     };
     unsigned takes = output_takes(settings);
 

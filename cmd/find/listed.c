@@ -14,7 +14,8 @@ static void consider_listed(struct finding *finding, const struct sb_listed_name
     if (settings->missing && !name->there)
         output_line(name->given, strlen(name->given), settings->nul);
     else if (!name->there)
-        message_problem("%s: no such file or directory in the archive", name->given);
+        sb_report(&message_notify, SB_PROBLEM, "missing", name->given,
+                  "no such file or directory in the archive");
     else if (!settings->missing)
         find_consider(finding, &name->entry);
 }

@@ -183,8 +183,8 @@ void complain_of_unmatched(const struct sb_select *select, char *const *args, si
 
     for (i = 0; i < count; i++) {
         if (sb_select_unmatched(select, i))
-            message_problem("%s: no such file or directory in the archive%s",
-                            *args[i] ? args[i] : "''", sb_unmatched_hint(args[i]));
+            sb_report(&message_notify, SB_PROBLEM, "missing", args[i],
+                      "no such file or directory in the archive%s", sb_unmatched_hint(args[i]));
     }
 }
 

@@ -28,6 +28,29 @@ static bool is_archive(enum sb_container_kind kind)
     return sb_container_takes(kind) & SB_TO_INDEX;
 }
 
+/* A pattern that is quoted, in the place of the archive. */
+static bool explain_glob(const char *pattern, const struct sb_pack_input *inputs, size_t count)
+{
+    size_t at = 0;
+    struct line_to_type line = {0};
+
+    while (at < count && (inputs[at].kind != SB_INPUT_PATH ||
+                          !is_archive(sb_container_by_suffix(inputs[at].text).kind)))
+        at++;
+    line_say(&line, "pack --include");
+    line_quote(&line, pattern);
+    if (at < count)
+        line_quote(&line, inputs[at].text);
+    else
+        line_say(&line, "ARCHIVE");
+    quote_inputs(&line, inputs, count, at);
+    if (count - (at < count) == 0)
+        line_say(&line, ".");
+    line_complain(&line, "%s: is a pattern, not the name of an archive, which comes first",
+                  pattern);
+    return true;
+}
+
 /* Where the archive is named last, as by 'cp'; count: none is called as one. */
 static size_t find_archive(const struct sb_pack_input *inputs, size_t count)
 {
@@ -93,6 +116,8 @@ bool pack_explain_archive(const char *archive, const struct sb_pack_input *input
         return explain_input(archive, "is a directory, not an archive", inputs, count);
     if (!is_made || sb_archive_looks_like(archive))
         return false;
+    if (!exists && strpbrk(archive, "*?["))
+        return explain_glob(archive, inputs, count);
     if (!exists && kind != SB_UNKNOWN && !is_archive(kind))
         return explain_suffix(archive, kind, inputs, count);
     if (exists && kind == SB_UNKNOWN && S_ISREG(st.st_mode) && st.st_size > 0)

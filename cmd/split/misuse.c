@@ -1,5 +1,6 @@
 #include "split/settings.h"
 #include "ui/protecting.h"
+#include "ui/shared_options.h"
 
 #include <string.h>
 
@@ -91,6 +92,8 @@ static const char *misused_output(const struct split_settings *settings,
     if (takes == 0 || takes & SB_TO_TREE)
         return "parts can be archives, tars, zips, bags, Syrah files or caches; choose another "
                "OUTPUT, or say --to";
+    if (!(takes & SB_TO_SPARSE) && format_is_given())
+        return "--format is for parts that are tars";
     if (!(takes & SB_TO_INDEX) && settings->shard_size != NOT_GIVEN)
         return "--shard-size is for parts that are archives";
     if (!(takes & SB_TO_INDEX) && settings->symlink)

@@ -10,6 +10,12 @@
 
 #define WORDS_MOST 8 /* more are not repeated in a message */
 
+void line_begin(struct line_to_type *line, const char *words)
+{
+    if (!line->code)
+        line->code = sb_buf_add_text(&line->text, words);
+}
+
 void line_say(struct line_to_type *line, const char *words)
 {
     if (!line->code)

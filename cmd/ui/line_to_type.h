@@ -13,7 +13,8 @@ struct line_to_type {
     enum sb_code code; /* SB_NOMEM: the text is not whole */
 };
 
-void line_say(struct line_to_type *line, const char *words); /* ours, as they are */
+void line_begin(struct line_to_type *line, const char *words); /* another program's line */
+void line_say(struct line_to_type *line, const char *words);   /* ours, as they are */
 void line_quote(struct line_to_type *line, const char *word);
 void line_quote_all(struct line_to_type *line, char *const *words, size_t count);
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,12 +22,22 @@
 #define STATUS_PIPE       141 /* what a shell makes of a death by SIGPIPE */
 #define CLEAR_LINE        "\r\033[K"
 #define PROGRESS_INTERVAL 250000000 /* nanoseconds */
+#define LINES_OF_KIND     10
+#define KINDS_MOST        64 /* of more, every line is printed */
 
 static const char *command_name;
 static bool is_quiet;
 static bool is_verbose;
 static int status = STATUS_CLEAN;
 static bool interrupt_is_said;
+
+/* Lines that are alike but for their subject. */
+static struct {
+    char word[32];
+    int64_t printed, left_out;
+} kinds[KINDS_MOST];
+static size_t kind_count;
+static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
     int when;
@@ -142,10 +153,56 @@ static void say(const char *format, va_list args)
     sb_buf_release(&line);
 }
 
+static void say_text(const char *format, ...) SB_PRINTF(1, 2);
+static void say_text(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+bool message_another(const char *kind, int most)
+{
+    size_t i = 0;
+    bool prints = true;
+
+    if (is_verbose)
+        return true;
+    pthread_mutex_lock(&kinds_lock);
+    while (i < kind_count && strncmp(kinds[i].word, kind, sizeof(kinds[i].word) - 1) != 0)
+        i++;
+    if (i == kind_count && i < KINDS_MOST)
+        memccpy(kinds[kind_count++].word, kind, '\0', sizeof(kinds[i].word) - 1);
+    if (i < kind_count) {
+        prints = kinds[i].printed < (most < 0 ? LINES_OF_KIND : most);
+        kinds[i].printed += prints;
+        kinds[i].left_out += !prints;
+    }
+    pthread_mutex_unlock(&kinds_lock);
+    return prints;
+}
+
+/* How many lines were left out; the last line, which sums up, comes after these. */
+static void count_left_out(void)
+{
+    pthread_mutex_lock(&kinds_lock);
+    for (size_t i = 0; i < kind_count; i++) {
+        if (kinds[i].left_out > 0)
+            say_text("%" PRId64 "%s of the kind '%s'; -v shows %s", kinds[i].left_out,
+                     kinds[i].printed > 0 ? " more" : "", kinds[i].word,
+                     kinds[i].printed > 0 ? "them all" : "them");
+        kinds[i].left_out = 0;
+    }
+    pthread_mutex_unlock(&kinds_lock);
+}
+
 void message_error(const char *format, ...)
 {
     va_list args;
 
+    count_left_out();
     va_start(args, format);
     say(format, args);
     va_end(args);
@@ -156,6 +213,7 @@ void message_problem(const char *format, ...)
 {
     va_list args;
 
+    count_left_out();
     va_start(args, format);
     say(format, args);
     va_end(args);
@@ -240,10 +298,13 @@ static void notify(void *context, enum sb_level level, const char *kind, const c
         message_note("%s%s%s", before, colon, text);
         break;
     case SB_WARNING:
-        message_warning("%s%s%s", before, colon, text);
+        if (!is_quiet && message_another(kind, -1))
+            say_text("%s%s%s", before, colon, text);
         break;
     case SB_PROBLEM:
-        message_problem("%s%s%s", before, colon, text);
+        message_raise(STATUS_PARTIAL);
+        if (message_another(kind, -1))
+            say_text("%s%s%s", before, colon, text);
         break;
     }
 }
@@ -388,6 +449,7 @@ void message_leave(void)
     int caught = sb_interrupt_signal();
 
     message_progress_end();
+    count_left_out();
     if (caught) {
         signal(caught, SIG_DFL);
         raise(caught);

@@ -45,8 +45,14 @@ void message_plain(const char *text);
  */
 int message_failure(const struct sb_error *err);
 
-/* An sb_notify that prints "subject: text" at its level. For a change that a dry run would make (a
- * kind that begins with "would-") it prints just the subject, to stdout. */
+/*
+ * May another line of this kind be printed? Of a kind ten are, or `most` unless it is below 0, and
+ * before the next error or problem, or at the end, "N more of the kind ...". Under -v all are.
+ */
+bool message_another(const char *kind, int most);
+
+/* An sb_notify that prints "subject: text" at its level, as message_another says. For a change that
+ * a dry run would make (a kind that begins with "would-") it prints just the subject, to stdout. */
 extern const struct sb_notify message_notify;
 
 int message_status(void);

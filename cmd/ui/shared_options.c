@@ -1,12 +1,15 @@
 #include "ui/shared_options.h"
 
 #include "archive/archive.h"
+#include "archive/own/own_names.h"
+#include "core/buf.h"
 #include "core/context.h"
 #include "core/number.h"
 #include "store/container.h"
 #include "ui/message.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *const existing_words[] = {"fail", "skip", "replace", "newer", NULL};
@@ -39,6 +42,42 @@ bool output_is_first(const char *output, char *const *operands, int count)
                   "is; name OUTPUT with -o",
                   operands[0], last);
     return true;
+}
+
+bool output_is_added_to(bool append, const char *output)
+{
+    static const char *const left[] = {"",      SB_OLD_INDEX, SB_NEW_SUFFIX, SB_NEW_INDEX,
+                                       SB_PART, ".part.new",  "-shard-00000"};
+    struct sb_buf name = {0};
+    struct stat st;
+    bool there = !append || strchr(output, '@');
+
+    for (size_t i = 0; !there && i < sizeof(left) / sizeof(*left); i++) {
+        sb_buf_clear(&name);
+        there = sb_buf_add_format(&name, "%s%s", output, left[i]) || lstat(name.data, &st) == 0;
+    }
+    sb_buf_release(&name);
+    if (!there)
+        message_note("%s: is not there, and is made", output);
+    return append && there;
+}
+
+bool parse_format(void *settings, const char *value)
+{
+    (void)settings;
+    for (int i = 0; sb_tar_format_words[i]; i++) {
+        if (strcmp(value, sb_tar_format_words[i]) != 0)
+            continue;
+        sb_context_now->tar_format = i;
+        return true;
+    }
+    message_usage("--format: '%s' is none of pax, ustar, gnu", value);
+    return false;
+}
+
+bool format_is_given(void)
+{
+    return options_given_of((const char *const[]){"format", NULL});
 }
 
 bool parse_time(const char *option, const char *value, bool zero, int64_t *out)

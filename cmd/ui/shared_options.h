@@ -11,6 +11,7 @@
 #ifndef SB_CMD_UI_SHARED_OPTIONS_H
 #define SB_CMD_UI_SHARED_OPTIONS_H
 
+#include "store/container.h"
 #include "ui/options.h"
 #include "ui/protecting.h"
 
@@ -26,7 +27,7 @@ extern const char *const to_words[];       /* sb_container_named knows them */
 #define OPTION_OUTPUT(s, h) OPTION_TEXT('o', "output", s, output, "OUTPUT", h, OPERAND_FILE)
 #define OPTION_FORCE(s, h) OPTION_FLAG('f', "force", s, force, h)
 #define OPTION_REPLACE(s) OPTION_FORCE(s, "replace OUTPUT if it exists")
-#define OPTION_APPEND(s) OPTION_FLAG(0, "append", s, append, "add to an OUTPUT that exists")
+#define OPTION_APPEND(s) OPTION_FLAG(0, "append", s, append, "add to OUTPUT, or make it")
 #define OPTION_EXISTING(s, h) OPTION_CHOICE(0, "existing", s, existing, "HOW", existing_words, h)
 #define OPTION_DUPLICATES(s) \
     OPTION_CHOICE(0, "duplicates", s, duplicates, "WHICH", sb_duplicate_words, \
@@ -95,6 +96,22 @@ size_t output_operand(const char **output, char *const *operands, int count);
 bool output_is_first(const char *output, char *const *operands, int count);
 
 bool parse_wait(void *settings, const char *value);
+
+/*
+ * Is OUTPUT added to? What --append names and is not there is made, which a note says. If something
+ * of a killed run or a lost archive is there it is, and the writer says what to do. A set of bags
+ * ("@") must be there.
+ */
+bool output_is_added_to(bool append, const char *output);
+
+/* Of every command that writes tars; sets tar_format of core/context.h. settings is not used. */
+#define OPTION_FORMAT                                                                              \
+    {                                                                                              \
+        .kind = OPTION_KIND_CALL, .name = "format", .value = "FORMAT", .call = parse_format,       \
+        .choices = sb_tar_format_words, .help = "of a tar that is written (default: pax)"          \
+    }
+bool parse_format(void *settings, const char *value);
+bool format_is_given(void);
 
 /* A time as "90", "30m", "1h" for the option of this name, or 0 with `zero`. False: after a
  * message. */

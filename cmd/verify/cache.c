@@ -130,9 +130,8 @@ static void summarize_sound(struct verify_run *run)
 
     sb_format_human(cache->bytes, size);
     if (run->settings->quick)
-        verify_run_warn(run, "quick",
-                        "keys, schema and index are sound; --quick has read no "
-                        "values");
+        verify_run_quick(run, "keys, schema and index are sound; --quick has read no "
+                              "values");
     else if (cache->keys > 0)
         verify_run_warn(run, "unproved", "segments are sound, and all values can be read; %s",
                         sb_verify_cache_unproved);

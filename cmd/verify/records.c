@@ -71,7 +71,7 @@ static void summarize_sound(struct verify_run *run)
 
     sb_format_human(result->bytes_read, size);
     if (quick)
-        verify_run_warn(run, "quick", "limits are sound; --quick has read no records");
+        verify_run_quick(run, "limits are sound; --quick has read no records");
     else if (result->unchecked > 0)
         verify_run_warn(run, "unproved", "limits are sound, and all records can be read; %s",
                         result->unproved);

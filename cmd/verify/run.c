@@ -150,6 +150,9 @@ static void print_defect(const struct verify_run *run, const struct sb_defect *d
     struct sb_buf text = {0};
     struct json line = {0};
 
+    if (!run->settings->json && !(defect->follows ? message_another("files of missing shards", 0)
+                                                  : message_another(defect->kind, -1)))
+        return;
     if (run->settings->json) {
         verify_defect_json(&line, defect);
         json_print(&line);
@@ -173,11 +176,13 @@ void verify_run_found(void *context, const struct sb_defect *defect)
         print_defect(run, defect);
 }
 
-static void warn(struct verify_run *run, const char *kind, bool aloud, const char *format,
-                 va_list args) SB_PRINTF(4, 0);
+enum loudness { LOUD_IN_REPORT, LOUD_ONCE, LOUD_ALWAYS };
 
-static void warn(struct verify_run *run, const char *kind, bool aloud, const char *format,
-                 va_list args)
+static void warn(struct verify_run *run, const char *kind, enum loudness loudness,
+                 const char *format, va_list args) SB_PRINTF(4, 0);
+
+static void warn(struct verify_run *run, const char *kind, enum loudness loudness,
+                 const char *format, va_list args)
 {
     char *text;
 
@@ -187,9 +192,20 @@ static void warn(struct verify_run *run, const char *kind, bool aloud, const cha
     }
     if (run->report.file)
         verify_report_event(&run->report, SB_WARNING, kind, NULL, text);
-    if (aloud || !run->report.file)
+    if (loudness == LOUD_IN_REPORT)
+        message_note("%s: %s", run->name, text);
+    else if (loudness == LOUD_ALWAYS || !run->report.file)
         message_warning("%s: %s", run->name, text);
     free(text);
+}
+
+void verify_run_quick(struct verify_run *run, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    warn(run, "quick", LOUD_IN_REPORT, format, args);
+    va_end(args);
 }
 
 void verify_run_warn(struct verify_run *run, const char *kind, const char *format, ...)
@@ -197,7 +213,7 @@ void verify_run_warn(struct verify_run *run, const char *kind, const char *forma
     va_list args;
 
     va_start(args, format);
-    warn(run, kind, false, format, args);
+    warn(run, kind, LOUD_ONCE, format, args);
     va_end(args);
 }
 
@@ -206,7 +222,7 @@ void verify_run_alert(struct verify_run *run, const char *kind, const char *form
     va_list args;
 
     va_start(args, format);
-    warn(run, kind, true, format, args);
+    warn(run, kind, LOUD_ALWAYS, format, args);
     va_end(args);
 }
 

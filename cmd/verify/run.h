@@ -58,7 +58,12 @@ void verify_run_found(void *context, const struct sb_defect *defect);
 void verify_run_warn(struct verify_run *run, const char *kind, const char *format, ...)
     SB_PRINTF(3, 4);
 
-/* Likewise, but printed even if there is a report: nobody may miss it although the status is 0. */
+/* What --quick has not looked at: a note, and a warning of the report, because a run without
+ * defects is silent. */
+void verify_run_quick(struct verify_run *run, const char *format, ...) SB_PRINTF(2, 3);
+
+/* As verify_run_warn, but printed even if there is a report: nobody may miss it although the status
+ * is 0. */
 void verify_run_alert(struct verify_run *run, const char *kind, const char *format, ...)
     SB_PRINTF(3, 4);
 

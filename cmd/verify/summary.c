@@ -150,10 +150,10 @@ static void summarize_sound(struct verify_run *run)
     const char *path = run->path;
 
     if (run->settings->quick)
-        verify_run_warn(run, "quick",
-                        "the index%s is sound; --quick has read no file's bytes: 'shardbox "
-                        "verify' without it does",
-                        result->selected ? ", where selected," : "");
+        verify_run_quick(run,
+                         "the index%s is sound; --quick has read no file's bytes: 'shardbox "
+                         "verify' without it does",
+                         result->selected ? ", where selected," : "");
     else if (run->choice.share.index > 0 && !result->index_unfinished)
         verify_note_sound_share(run);
     else
@@ -213,7 +213,7 @@ void verify_summarize_container(struct verify_run *run)
                             : "take it from another copy, or keep what is sound with 'shardbox "
                               "unpack'");
     else if (quick)
-        verify_run_warn(run, "quick", "the structure is sound; --quick has read no file's bytes");
+        verify_run_quick(run, "the structure is sound; --quick has read no file's bytes");
     else if (result->unchecked > 0)
         verify_run_warn(run, "unproved", "the structure is sound, and all can be read; %s",
                         run->unproved);

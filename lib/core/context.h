@@ -1,7 +1,7 @@
 /*
  * What one use of the library shares among its threads: cancellation, limits on reading and
  * writing, the directory of temporary files, the umask of new files, the charset of names, the
- * memory of decompressors.
+ * memory of decompressors, the form of tars.
  *
  * A thread enters a context; threads that the library starts in it (thread.h) inherit it. Two uses
  * in one process thus have separate limits and cancellations. Outside any context nothing is
@@ -33,6 +33,7 @@ struct sb_context {
                             store/charset.h; NULL: the default of each format */
     int64_t decoder_memory; /* bytes that xz, and the window of zstd, may take of a whole container;
                                0: what is usual there */
+    int tar_format;         /* of tars that are written: enum sb_tar_format of store/container.h */
     struct sb_throttle throttle; /* see sb_throttle_set */
 
     /* Seconds to wait for a file that another process writes; 0: not at all, -1: as long as it

@@ -34,6 +34,14 @@ enum sb_filter_kind {
     SB_FILTER_LZIP,     /* only read */
 };
 
+/* Of a tar that is written: what sb_context_now->tar_format is. */
+enum sb_tar_format {
+    SB_TAR_PAX,
+    SB_TAR_USTAR, /* nothing beyond its fields; whole seconds */
+    SB_TAR_GNU,   /* long names in members of their own, large numbers in base 256; whole seconds */
+};
+extern const char *const sb_tar_format_words[]; /* in this order, then NULL */
+
 struct sb_container_type {
     enum sb_container_kind kind;
     enum sb_filter_kind filter; /* SB_TAR, SB_CPIO and SB_FRAMES: the outermost; SB_BAG as an

@@ -1,5 +1,6 @@
 #include "store/kind.h"
 
+#include "archive/remote.h"
 #include "core/io.h"
 #include "store/feed/feed.h"
 #include "store/shard_spec.h"
@@ -285,6 +286,19 @@ static void look_first(struct sb_input *input, struct sb_file **opened)
     input->why_not = input->there ? 0 : errno;
 }
 
+/* Names of bags are specs, which have rules of their own. */
+static enum sb_code refuse_remote(const struct sb_input *input, struct sb_error *err)
+{
+    const struct sb_kind *kind = input->kind;
+
+    if (!kind)
+        kind = sb_kind_of(sb_container_by_suffix(input->path).kind);
+    if (kind == &sb_bag_kind)
+        return SB_OK;
+    return sb_remote_refuse(input->path,
+                            kind && kind->never_piped ? SB_REMOTE_FILES : SB_REMOTE_READ, "", err);
+}
+
 static enum sb_code look_at_path(struct sb_input *input, struct sb_error *err)
 {
     enum sb_container_kind found;
@@ -292,6 +306,8 @@ static enum sb_code look_at_path(struct sb_input *input, struct sb_error *err)
     enum sb_code code = SB_OK;
 
     look_first(input, &opened);
+    if (!input->there && refuse_remote(input, err))
+        return err->code;
     if (!input->kind && surest(input, by_name, &found))
         settle(input, found);
     if (input->kind)

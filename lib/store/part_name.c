@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PLACE "{}" /* where the number comes, as in the names of split */
+
 /* SB_END: the path is not a pattern of a set ("@N"). */
 static enum sb_code name_of_set(const char *path, struct sb_share share, struct sb_buf *out,
                                 struct sb_error *err)
@@ -50,6 +52,14 @@ enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag, str
 
         if (code != SB_END)
             return code;
+    }
+    if (strstr(path, PLACE)) {
+        int before = (int)(strstr(path, PLACE) - path);
+
+        if (sb_buf_add_format(out, "%.*s%05" PRId64 "-of-%05" PRId64 "%s", before, path,
+                              share.index, share.count, path + before + strlen(PLACE)))
+            return sb_fail_memory(err);
+        return SB_OK;
     }
     while (end > 0 && path[end - 1] == '/')
         end--;

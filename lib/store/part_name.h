@@ -3,8 +3,8 @@
  *
  * Parts of any container are named like the shards of a Bagz set: the number from 0, in five
  * digits, before the suffix. "out.barecat" becomes "out-00001-of-00004.barecat"; "out.tar.zst",
- * "out-00001-of-00004.tar.zst"; "out" and "out/", "out-00001-of-00004". So the parts of a bag are a
- * set, and names sort by number.
+ * "out-00001-of-00004.tar.zst"; "out" and "out/", "out-00001-of-00004"; "{}" in it becomes
+ * "00001-of-00004". So the parts of a bag are a set, and names sort by number.
  */
 #ifndef SB_STORE_PART_NAME_H
 #define SB_STORE_PART_NAME_H

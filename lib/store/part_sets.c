@@ -114,6 +114,46 @@ static enum sb_code check_set(const struct part *parts, size_t count, struct sb_
     return SB_OK;
 }
 
+static int compare_shares(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    int64_t order = x->share.count - y->share.count;
+
+    if (order == 0)
+        order = x->share.index - y->share.index;
+    return (order > 0) - (order < 0);
+}
+
+/* Does the stem end in the part's number, as --part counts it? *size: what comes before that. */
+static bool ends_in_own_number(const struct part *part, size_t *size)
+{
+    int64_t number = 0;
+
+    *size = part->stem_size;
+    while (*size > 0 && part->stem[*size - 1] >= '0' && part->stem[*size - 1] <= '9')
+        (*size)--;
+    for (size_t i = *size; i < part->stem_size && number <= SB_SHARES_MAX; i++)
+        number = number * 10 + (part->stem[i] - '0');
+    return number == part->share.index + 1;
+}
+
+/*
+ * Are these, in the order of compare_shares, all parts of one work that were numbered twice, as by
+ * "pack --part=1/3 p-1.barecat"?
+ */
+static bool are_numbered_twice(const struct part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t first, size;
+
+        if (parts[i].share.count != (int64_t)count || parts[i].share.index != (int64_t)i ||
+            !ends_in_own_number(&parts[i], &size) || !ends_in_own_number(&parts[0], &first) ||
+            sb_compare_bytes(parts[i].stem, size, parts[0].stem, first) != 0)
+            return false;
+    }
+    return true;
+}
+
 enum sb_code sb_part_sets_check(char *const *paths, size_t count, const struct sb_notify *notify,
                                 struct sb_error *err)
 {
@@ -126,6 +166,10 @@ enum sb_code sb_part_sets_check(char *const *paths, size_t count, const struct s
         if (sb_container_by_suffix(paths[i]).kind != SB_BAG && read_part(paths[i], &parts[found]))
             found++;
     }
+    if (found > 0)
+        qsort(parts, found, sizeof(*parts), compare_shares);
+    if (are_numbered_twice(parts, found))
+        found = 0;
     if (found > 0)
         qsort(parts, found, sizeof(*parts), compare_parts);
     for (size_t first = 0; !code && first < found; first = end) {

@@ -2,7 +2,8 @@
  * Finds missing parts among the inputs of a join.
  *
  * A path that is named as sb_part_name (part_name.h) names parts belongs to a set: all paths whose
- * names differ only in that number, in whatever directories.
+ * names differ only in that number, in whatever directories. Where all are of one set but for
+ * the number in front of that ("p-1-00000-of-00003"), which is the same one, nothing is missing.
  */
 #ifndef SB_STORE_PART_SETS_H
 #define SB_STORE_PART_SETS_H

@@ -1,5 +1,6 @@
 #include "store/shard_spec.h"
 
+#include "archive/remote.h"
 #include "core/name.h"
 
 #include <errno.h>
@@ -88,35 +89,6 @@ static const char *skip_local_prefix(const char *text)
             return text + 1 + size;
     }
     return text;
-}
-
-/* For "gs:...", "/gs:...", "s3://...", "https://...", which are not on a file system: where the
- * part after the prefix begins; else NULL. */
-static const char *remote_part(const char *text)
-{
-    size_t letters;
-
-    if (*text == '/')
-        text++;
-    letters = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+");
-    if (letters > 0 && strncmp(text + letters, "://", 3) == 0)
-        return text;
-    return strncmp(text, "gs:", 3) == 0 ? text : NULL;
-}
-
-static enum sb_code refuse_remote(const char *remote, struct sb_error *err)
-{
-    size_t scheme = strcspn(remote, ":");
-    const char *rest = remote + scheme + 1 + strspn(remote + scheme + 1, "/");
-
-    if (strncmp(remote, "gs:", 3) == 0)
-        return sb_fail(err, SB_INVALID,
-                       "gs://%s: is not on a file system; use a pipe: gsutil cat gs://%s | "
-                       "shardbox ... --from=bagz -",
-                       rest, rest);
-    return sb_fail(err, SB_INVALID,
-                   "%s: is not on a file system; use a pipe: ... | shardbox ... --from=bagz -",
-                   remote);
 }
 
 static enum sb_code add_path(struct sb_spec *spec, size_t *capacity, const char *path,
@@ -252,8 +224,8 @@ static enum sb_code add_item(struct sb_spec *spec, size_t *capacity, const char 
 
     if (exists(text))
         return add_path(spec, capacity, text, err);
-    if (remote_part(text))
-        return refuse_remote(remote_part(text), err);
+    if (sb_remote_refuse(text, SB_REMOTE_READ, "--from=bagz ", err))
+        return err->code;
     text = skip_local_prefix(text);
     if (exists(text))
         return add_path(spec, capacity, text, err);
@@ -390,11 +362,8 @@ enum sb_code sb_shard_pattern_parse(struct sb_shard_pattern *out, const char *pa
         .path = path, .prefix_size = strlen(path), .suffix = path + strlen(path)};
     if (exists(path))
         return SB_OK;
-    if (remote_part(path))
-        return sb_fail(err, SB_INVALID,
-                       "%s: is not on a file system; write to a pipe instead: shardbox ... "
-                       "--to=bagz - | ...",
-                       path);
+    if (sb_remote_refuse(path, SB_REMOTE_WRITE, "--to=bagz ", err))
+        return err->code;
     if (strchr(path, ','))
         return sb_fail(err, SB_INVALID, "\"%s\": an output has one name, without commas", path);
     out->path = skip_local_prefix(path);

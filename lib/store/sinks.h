@@ -107,6 +107,7 @@ struct sb_tree_sink_options {
     bool checksum; /* SB_EXISTING_UPDATE: as in store/tree/update.h; so is the next */
     bool size_only;
     bool preserve; /* set owners and set-id bits too */
+    bool touch;    /* set no times */
     bool sync;
     bool dry_run; /* write nothing; sb_transfer must have it too */
     /* the source's root gives DIR its mode and time, if the sink made DIR, or updates it */

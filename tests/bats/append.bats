@@ -549,9 +549,28 @@ shard_count() {
     stderr_has "schema 0.4 is newer than this program, which can only read it"
 }
 
-@test "appending to what is not there, or to a link, is an error" {
-    run_fail 2 sb pack --append none.barecat t
-    stderr_has "none.barecat: no such archive"
+@test "appending to what is not there makes it; to a link is an error" {
+    mkdir in
+    echo x >in/x
+    run_ok sb pack --append --update --seal -v made.barecat -C in .
+    stderr_has "shardbox pack: made.barecat: is not there, and is made"
+    for command in convert merge; do
+        run_ok sb $command --append -v -o $command.barecat in
+        stderr_has "$command.barecat: is not there, and is made"
+        run_ok sb diff made.barecat $command.barecat
+    done
+    run_ok sb merge-symlink --append -o view.barecat made.barecat
+    run_ok sb convert --append -o made.bag in
+    run_ok sb convert --append -q -o made.bag in --prefix=more
+    [[ $(sb cat made.bag) == $'x\nx' ]]
+    # What is left of an archive is told from nothing.
+    rm made.barecat
+    run_fail 2 sb pack --append made.barecat in
+    stderr_has "made.barecat: no such archive"
+    run_fail 2 sb pack --append none.tar in
+    stderr_has "none.tar: is called as a tar"
+    [[ ! -e none.tar ]]
+    rm -r in convert.* merge.* view.* made.*
     ln -s a.barecat link.barecat
     run_fail 2 sb pack --append link.barecat t
     stderr_has "a symbolic link; give the name of the archive itself"

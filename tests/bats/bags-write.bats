@@ -202,8 +202,8 @@ break_append() {
     ln -s a.bagz link.bagz
     run_fail 2 sb convert --append --frame=line more link.bagz
     stderr_has 'link.bagz: is a link, beside which its limits would not be found; name the file'
-    run_fail 2 sb convert --append --frame=line more new.bag
-    stderr_has 'new.bag: is not there, so nothing can be appended to it'
+    run_fail 2 sb convert --append --frame=line more new@2.bag
+    stderr_has 'is not there, so nothing can be appended to it'
     nothing_left
 }
 

@@ -267,8 +267,6 @@ shardbox convert: a.barecat: done in part; problems, named above: 1'
     run_ok sb convert -q --append --duplicates=last n.tar a.barecat
     [[ $(sb cat a.barecat a b) == $'new\nnew' ]]
     run_ok sb verify --strict a.barecat
-    run_fail 2 sb convert -q --append n.tar none.barecat
-    stderr_has 'none.barecat: no such archive'
 }
 
 @test "what stands at OUTPUT is refused before anything is read, and replaced under --force" {

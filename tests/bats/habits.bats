@@ -261,10 +261,16 @@ in_our_words() {
     output_is 'differs: cats/tom.json'
     run_fail 1 sb diff --json -C q a.barecat
     [[ $(jq -r 'select(.kind == "extra").path' <<<"$output") == new ]]
-    refused 'shardbox diff a.barecat q' 'shardbox diff: q: no such file or directory in the archive, and -C names what to compare with; type: shardbox diff -C q a.barecat'
-    refused 'shardbox diff q a.barecat' 'shardbox diff: q: is a directory, and -C names what to compare it with; type: shardbox diff -C a.barecat q'
-    cp a.barecat b.barecat
-    refused 'shardbox diff a.barecat b.barecat' '...; type: shardbox diff -C b.barecat a.barecat'
+    # As diff(1) has it: two operands are the two sides, whichever is the directory.
+    run_fail 1 sb diff -q --ignore=time a.barecat q
+    [[ $output == *'only in q: new'* && $output == *'differs: cats/tom.json'* ]]
+    run_fail 1 sb diff -q --ignore=time q a.barecat
+    output_has 'only in q: new'
+    cp a.barecat b # not by its name
+    cp a.barecat-shard-00000 b-shard-00000
+    types 'shardbox diff a.barecat b' ''
+    run_ok sb diff -v a.barecat b
+    stderr_has 'a.barecat: the same as b; files whose bytes were compared: '
     refused 'shardbox diff -ruN a.barecat -C q' "...'-u'; contents are not shown; ..."
     refused "shardbox diff -x '*.tmp' a.barecat -C q" "...'-x'; names are chosen by PATHs and GLOBs; ..."
     refused 'shardbox diff q pets' '...both are directories; plain '\''diff -r'\'' compares them'

@@ -158,8 +158,6 @@ f|0|1|1|8' ]]
     run_ok sb merge --append --duplicates=last -o out.barecat three two.tar
     [[ $(sb cat out.barecat x) == two-x ]]
     run_ok sb verify --strict out.barecat
-    run_fail 2 sb merge --append -o none.barecat one.barecat
-    stderr_has "none.barecat: no such archive"
 }
 
 @test "--as-subdirs: each under its own name" {

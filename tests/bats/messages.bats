@@ -42,7 +42,7 @@ nosuch.barecat|split --parts=2 -o out-{}.barecat nosuch.barecat
 nosuch.barecat|merge -o out.barecat nosuch.barecat
 nosuch.barecat|merge-symlink -o out.barecat nosuch.barecat
 nosuch.barecat|convert nosuch.barecat out.tar
-nosuch.barecat|pack --append nosuch.barecat dir
+nosuch: |pack --append nosuch/a.barecat dir
 nosuch: |pack nosuch/a.barecat dir
 below/nosuch|rm below/nosuch x
 ./nosuch|mv ./nosuch x y
@@ -171,4 +171,73 @@ END
     done
     run_ok sb find a.barecat 'tree/**/f*'
     output_is tree/sub/file
+}
+
+@test "ten messages of a kind are printed, then how many more there are; -v prints them all" {
+    mkdir tree
+    for i in {1..25}; do echo "$i" >"tree/f$i"; done
+    sb pack a.barecat tree
+    sb unpack -C out a.barecat
+    run_fail 1 sb unpack -C out a.barecat
+    [[ ${#stderr_lines[@]} == 12 && $(grep -c 'exists already' <<<"$stderr") == 10 &&
+        ${stderr_lines[10]} == "shardbox unpack: 15 more of the kind 'exists'; -v shows them all" &&
+        ${stderr_lines[11]} == *': unpacked in part, 25 exist already; see --existing=skip, replace and newer' ]]
+    run_fail 1 sb unpack -v -C out a.barecat
+    [[ $(grep -c 'exists already' <<<"$stderr") == 25 && $stderr != *' more of the kind '* ]]
+    for command in find rm cat; do
+        run_fail 1 sb $command -T <(seq 30) a.barecat
+        [[ $(grep -c ': no such file' <<<"$stderr") == 10 && $stderr == *"20 more of the kind 'missing'"* ]]
+    done
+    # A report has them all.
+    rm -r tree/f*
+    run_fail 1 sb pack --report=r.jsonl b.barecat tree -T <(seq 30)
+    [[ $(grep -c '"problem"' r.jsonl) == 30 && $(grep -c ': cannot be packed' <<<"$stderr") == 10 ]]
+}
+
+@test "a shard that is missing is one line of verify, and the number of its files" {
+    mkdir tree
+    for i in {1..25}; do echo "$i" >"tree/f$i"; done
+    sb pack a.barecat tree
+    rm a.barecat-shard-00000
+    run_fail 1 sb verify a.barecat
+    output_is "shard: $PWD/a.barecat-shard-00000: is not there"
+    stderr_is "shardbox verify: 25 of the kind 'files of missing shards'; -v shows them
+shardbox verify: a.barecat: 26 defects; copy the damaged shards again, or restore the files from another copy with --repair-from=COPY"
+    run_fail 1 sb verify -v a.barecat
+    [[ $(grep -c '^bounds: ' <<<"$output") == 25 ]]
+    run_fail 1 sb verify --json a.barecat
+    [[ $(grep -c '"bounds"' <<<"$output") == 25 ]]
+    mkdir copy
+    run_fail 1 sb verify --repair-from=copy a.barecat
+    [[ $(grep -c ': not restored: ' <<<"$stderr") == 10 ]]
+    stderr_has "15 more of the kind 'missing'"
+}
+
+@test "a URL, or a name on another machine, is refused with the pipe to type, whatever the command" {
+    mkdir tree
+    echo x >tree/file
+    while IFS='|' read -r typed message; do
+        eval "words=($typed)"
+        run_fail 2 sb "${words[@]}"
+        stderr_is "shardbox ${words[0]}: ${words[1]}: is not on a file system${message//_/|}"
+    done <<'LINES'
+ls https://h/x.tar|; use a pipe: curl -fsSL https://h/x.tar _ shardbox ... -
+find 'https://h/x.zip?a=b&c=d'|; use a pipe: curl -fsSL 'https://h/x.zip?a=b&c=d' _ shardbox ... -
+unpack s3://b/x.tar.gz|; use a pipe: aws s3 cp s3://b/x.tar.gz - _ shardbox ... -
+ls gs://b/x.tar|; use a pipe: gsutil cat gs://b/x.tar _ shardbox ... -
+cat u@h:'a b.tar' x|; use a pipe: ssh u@h "cat 'a b.tar'" _ shardbox ... -
+du hf://a/b.tar|; use a pipe: ... _ shardbox ... -
+verify https://h/x.barecat|, and an archive is several files, which no pipe carries; use a copy of all of them that is on a file system
+pack u@h:x.barecat tree|, and an archive is several files, which no pipe carries; use a copy of all of them that is on a file system
+rm s3://b/x.barecat y|, and an archive is several files, which no pipe carries; use a copy of all of them that is on a file system
+LINES
+    run_fail 2 sb convert tree s3://b/x.tar.gz
+    stderr_is "shardbox convert: s3://b/x.tar.gz: is not on a file system; write to a pipe instead: shardbox ... --to=tar.gz - | aws s3 cp - s3://b/x.tar.gz"
+    run_fail 2 sb convert tree u@h:x.zip
+    stderr_has "shardbox ... --to=zip - | ssh u@h 'cat >x.zip'"
+    [ "$(ls)" = tree ]
+    # What is here is a file all the same.
+    run_ok sb pack ./u@h:x.barecat tree
+    run_ok sb ls u@h:x.barecat
+    run_ok sb pack 12:00.barecat tree
 }

@@ -160,6 +160,21 @@ f|0|0|0|0' ]]
     refused ".: the root directory cannot be moved" a.barecat . d
 }
 
+@test "-p makes the directories on the way" {
+    run_ok sb mv -n -p a.barecat 5 x/y/five
+    output_is '5 -> x/y/five'
+    [[ -z $(sb find a.barecat x 2>/dev/null) ]]
+    run_ok sb mv -p a.barecat 5 x/y/five
+    run_ok sb mv -p a.barecat link d/1 into/this
+    run_ok sb mv -p a.barecat empty on/slash/
+    run_ok sb mv -p -t x/y a.barecat d/2
+    [[ $(all) == "d d/e d/e/3 d/e/g d/e/g/4 f into into/this into/this/1 into/this/link on on/slash on/slash/empty x x/y x/y/2 x/y/five " ]]
+    run_ok sb verify --strict a.barecat
+    refused "x/y/2: is no directory" -p a.barecat f x/y/2/z/f
+    refused "d: a directory cannot go into itself" -p a.barecat d d/new/
+    refused "none: no such file or directory" -p a.barecat none new/dir/
+}
+
 @test "where to: a directory that is there" {
     refused "none: no such directory in the archive" a.barecat 5 none/x
     refused "none/x: no such directory in the archive" a.barecat 5 none/x/y

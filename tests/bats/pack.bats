@@ -709,6 +709,9 @@ notes.txt tree|notes.txt: exists and is no archive, which comes first|pack ARCHI
 new.tar tree|new.tar: is called as a tar, and pack makes archives|convert tree new.tar
 'a b.zip' tree x|a b.zip: is called as a zip, and pack makes archives|convert tree x 'a b.zip'
 new.bagz -C tree x|new.bagz: is called as a bag, and pack makes archives|pack new.barecat -C tree x
+'*.txt' s.barecat tree|*.txt: is a pattern, not the name of an archive, which comes first|pack --include '*.txt' s.barecat tree
+-C tree '*.txt' .|*.txt: is a pattern, not the name of an archive, which comes first|pack --include '*.txt' ARCHIVE -C tree .
+'[a].barecat' s.barecat|[a].barecat: is a pattern, not the name of an archive, which comes first|pack --include '[a].barecat' s.barecat .
 LINES
     [[ ! -e a.barecat && ! -e new.tar && ! -e 'a b.zip' && ! -e new.bagz && $(cat notes.txt) == text ]]
 }

@@ -48,3 +48,18 @@ shardbox $command: $command.barecat: done in part; problems, named above: 1"
         stderr_is ""
     done
 }
+
+@test "the number stands for {}; names that have a number of their own are one set" {
+    mkdir in
+    for i in {1..9}; do echo "$i" >"in/$i"; done
+    for i in 1 2 3; do
+        sb pack --part=$i/3 "x.{}.barecat" in
+        sb pack --part=$i/3 "p$i.barecat" in
+    done
+    [[ $(echo x.*.barecat) == 'x.00000-of-00003.barecat x.00001-of-00003.barecat x.00002-of-00003.barecat' ]]
+    run_ok sb merge-symlink -o one.barecat p?-*.barecat
+    stderr_is ''
+    [[ $(sb find --type=f one.barecat | wc -l) == 9 ]]
+    run_fail 1 sb merge-symlink -o two.barecat p1-*.barecat p2-*.barecat
+    stderr_has 'p1-*-of-00003.barecat: parts are missing: 2-3 of 3'
+}

@@ -80,6 +80,26 @@ parts_hold() {
     output_is ""
 }
 
+@test "patterns as WebDataset has them say which numbers, and how many digits" {
+    mkdir in
+    for i in {1..12}; do echo "$i" >"in/$i"; done
+    sb pack p.barecat -C in .
+    run_ok sb split --parts=3 -o 'train-{:06d}.tar' p.barecat
+    [[ $(echo train-*) == 'train-000000.tar train-000001.tar train-000002.tar' ]]
+    run_ok sb split --parts=3 -o 'x-{0007..0009}.tar' p.barecat
+    [[ $(echo x-*) == 'x-0007.tar x-0008.tar x-0009.tar' ]]
+    run_ok sb split --parts=3 -o 'y-{9..11}.tar' p.barecat
+    [[ $(echo y-*) == 'y-10.tar y-11.tar y-9.tar' ]]
+    run_fail 2 sb split --parts=4 -o 'z-{0..2}.tar' p.barecat
+    stderr_has '{0..2}: there are more parts than it has numbers'
+    [[ $(echo z-*) == 'z-*' ]]
+    # What is no number stays as it is, and so do other braces.
+    run_ok sb split --ratio=a=0.5,b=0.5 -o '{x}-{:03d}.tar' p.barecat
+    [[ $(echo {x}-*) == '{x}-a.tar {x}-b.tar' ]]
+    run_fail 2 sb split --parts=2 -o 'w-{:d}.tar' p.barecat
+    stderr_has "write '{}' where the name of the part goes"
+}
+
 @test "files without bytes are divided by their number" {
     mkdir tree
     touch tree/{1..9}

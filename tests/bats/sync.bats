@@ -56,7 +56,7 @@ equal() {
     run_ok sb sync -i t a.barecat
     [[ $(sort <<<"$output") == "$(sort <<<"$planned")" ]]
     [[ $(grep -v '/$' <<<"$output" | sort) == "$(printf '%s\n' '.f...p..... c/n' '.f..t...... a/b/2' \
-        '>f+++++++++ a/new' '>fc.t...... a/1' 'cL.st...... a/l' | sort)" ]] || fail 'lines'
+        '>f+++++++++ a/new' '>fc.t...... a/1' 'cLc.t...... a/l' | sort)" ]] || fail 'lines'
     # Only new bytes came in.
     (($(stat -c %s a.barecat-shard-00000) == shard + 4 + 7 + 3))
     equal
@@ -692,4 +692,29 @@ EOF
     sb sync -q t a.barecat
     run_fail 1 own sync a.barecat u/
     stderr_has 'a/b/x: cannot be created under a temporary name: Permission denied'
+}
+
+@test "a side on another machine is refused as rsync names it, with the line to type" {
+    mkdir d
+    echo x >d/x
+    rm -rf -- t
+    sb pack a.barecat d
+    while IFS='|' read -r typed what line; do
+        read -ra words <<<"$typed"
+        run_fail 2 sb sync "${words[@]}"
+        stderr_is "shardbox sync: $what: is on another machine; type: $line"
+    done <<'LINES'
+d u@h:d|u@h:d|rsync -a d/ u@h:d
+-n --delete d/ h:d|h:d|rsync -a --delete -n d/ h:d
+d h::m|h::m|rsync -a d/ h::m
+a.barecat h:d|h:d|shardbox unpack -C DIR a.barecat && rsync -a DIR/ h:d
+--delete h:d a.barecat|h:d|rsync -a h:d/ DIR/ && shardbox sync --delete DIR a.barecat
+rsync://h/m a.barecat|rsync://h/m|rsync -a rsync://h/m/ DIR/ && shardbox sync DIR a.barecat
+LINES
+    [ "$(echo *)" = 'a.barecat a.barecat-shard-00000 d' ]
+    # A path in an archive is none, nor is what is here.
+    run_ok sb sync d new.barecat:in
+    mkdir h:d
+    run_ok sb sync h:d b.barecat
+    run_ok sb sync d ./h:e.barecat
 }

@@ -169,3 +169,74 @@ PYTHON
     run tar tf stream.tar
     ((status != 0)) || fail "a cut stream looks whole"
 }
+
+# In a sequence of headers, the types of their members.
+types_of() {
+    python3 - "$1" <<'END'
+import sys
+data, at, types = open(sys.argv[1], 'rb').read(), 0, ''
+while data[at]:
+    size = data[at + 124:at + 136]
+    size = int.from_bytes(size[1:], 'big') if size[0] & 0x80 else int(size.rstrip(b' \0'), 8)
+    types += chr(data[at + 156])
+    at += 512 + (size + 511) // 512 * 512
+print(types)
+END
+}
+
+@test "--format: no extended headers, and GNU tar reads all of it" {
+    local long dir
+    long=$(fill 130 n) dir=$(fill 90 d)
+    mkdir -p t/$dir
+    echo one >t/$dir/$long
+    echo two >t/$long
+    ln -s "$(fill 130 k)" t/link
+    touch -h -d '1950-01-01' t/link
+    ln t/$long t/second
+    tar --format=posix -cf in.tar -C t .
+    sb convert -q in.tar pax.tar
+    [[ $(types_of pax.tar) == *x* ]]
+    run_ok sb convert -q --format=gnu in.tar gnu.tar
+    [[ $(types_of gnu.tar) != *[xg]* && $(types_of gnu.tar) == *L*L* && $(types_of gnu.tar) == *K* ]] || fail "$(types_of gnu.tar)"
+    (($(stat -c %s gnu.tar) < $(stat -c %s pax.tar)))
+    mkdir out
+    tar -C out -xf gnu.tar 2>/dev/null
+    diff -r --no-dereference t out
+    [[ $(stat -c %Y out/link out/$long) == $(stat -c %Y t/link t/$long) && out/second -ef out/$long ]]
+    run_ok sb diff -C t gnu.tar
+    run_ok bash -c 'cat gnu.tar | "$SHARDBOX" convert -q --format=gnu - - --to=tar | cmp - gnu.tar'
+    python3 -c "import sys, tarfile; sys.exit(len(tarfile.open('gnu.tar').getmembers()) != 6)"
+}
+
+@test "--format: what does not fit is named, and fractions of a second are a loss" {
+    local long
+    long=$(fill 130 n)
+    mkdir t
+    echo one >t/$long
+    echo two >t/short
+    sb convert -q t t.tgz
+    for input in t t.tgz; do
+        run_fail 1 sb convert -f --format=ustar $input u.tar
+        stderr_has "$long: its name does not fit into a tar of --format=ustar; left out"
+        [[ $(tar -tf u.tar) == $'./\nshort' && $(types_of u.tar) == 50 ]]
+        run_fail 2 sb convert -f --strict --format=ustar $input s.tar
+    done
+    rm t/n*
+    touch -d '2020-01-01 00:00:00.5' t/short t
+    run_fail 2 sb convert --strict --format=gnu t s.tar
+    stderr_has 'has nanoseconds, which s.tar does not hold'
+    touch -d '2020-01-01' t/short t
+    run_ok sb convert --strict --format=ustar t s.tar
+    sb pack a.barecat -C t .
+    run_ok sb split --format=gnu --parts=1 -o p.tar a.barecat
+    [[ $(head -c 265 p.tar | tail -c 8) == 'ustar  ' ]]
+    run_ok bash -c '"$SHARDBOX" cat --frame=tar --format=ustar a.barecat | tar -t'
+    output_is short
+    run_fail 2 sb cat --format=gnu a.barecat
+    stderr_has -- '--format goes with --frame=tar'
+    run_fail 2 sb convert --format=gnu t t.zip
+    stderr_has -- '--format is for a tar'
+    run_fail 2 sb convert --format=gnu --sparse t z.tar
+    run_fail 2 sb convert --format=v7 t z.tar
+    stderr_has "'v7' is none of pax, ustar, gnu"
+}

@@ -101,6 +101,18 @@ one() {
     [[ $(stat -c '%a %y' out) == "$(stat -c '%a %y' tree)" ]]
 }
 
+@test "-m sets no times, neither of files nor of links, directories and DIR" {
+    make_tree tree
+    sb pack a.barecat -C tree .
+    sb convert -q tree a.tar
+    touch now
+    for input in a.barecat a.tar; do
+        run_ok sb unpack -q -m -C "out-$input" $input
+        [[ $(find "out-$input" | wc -l) -gt 20 && -z $(find "out-$input" ! -newer now) ]] || fail $input
+        run_ok sb diff -q --ignore=time -C "out-$input" $input
+    done
+}
+
 @test "a PATH brings what is below it, a GLOB what matches, under the whole name" {
     make_archive
     run_ok sb unpack -C out a.barecat sub/dir '*.txt'

@@ -133,7 +133,7 @@ summary() {
     diff first <(named)
     run_fail 1 sb verify --subset=1 a.barecat
     (($(named | wc -l) == 3)) || fail 'one unit at least'
-    run_fail 1 sb verify --subset=100% a.barecat
+    run_fail 1 sb verify -v --subset=100% a.barecat
     (($(named | wc -l) == 30)) || fail 'all'
 }
 
@@ -369,7 +369,8 @@ EOF
     make_sharded
     spoil
     run_fail 1 sb verify --max-time=1h a.barecat
-    (($(named | wc -l) == 30)) || fail 'all'
+    (($(named | wc -l) == 10)) || fail 'ten of a kind'
+    stderr_has "20 more of the kind 'checksum'; -v shows them all"
     stderr_lacks 'the index was looked through'
     run_fail 1 sb verify -v --max-time=1h a.barecat
     [[ $stderr =~ 'a.barecat: the index was looked through in '[0-9]+' s'$'\n' ]] || fail 'the index'

@@ -13,6 +13,8 @@ unproved='a Syrah file has no checksums: bytes that changed go unnoticed'
     output_is ''
     stderr_is "shardbox verify: a.syr: the structure is sound, and all can be read; $unproved"
     run_ok sb verify --quick a.syr
+    [[ -z $output$stderr ]]
+    run_ok sb verify -v --quick a.syr
     stderr_is 'shardbox verify: a.syr: the structure is sound; --quick has read no file'"'"'s bytes'
     run_ok sb verify -q --json a.syr
     output_is '{"kind":"summary","container":"Syrah file","defects":0,"items":2,"arrays":2,"bytes_read":16,"unchecked":4,"unproved":"'"$unproved"'"}'

@@ -64,6 +64,8 @@ shard=a.barecat-shard-00000
     make_archive
     flip_byte "$shard" 0
     run_ok sb verify --quick a.barecat
+    [[ -z $output$stderr ]]
+    run_ok sb verify -v --quick a.barecat
     output_is ''
     stderr_has 'the index is sound; --quick has read no file'
     run_ok sb verify -q -Q a.barecat
@@ -327,7 +329,7 @@ EOF
 @test "a shard that is not there is named once, and the files in it" {
     make_archive --shard-size=100K
     rm "$shard"
-    run_fail 1 sb verify a.barecat
+    run_fail 1 sb verify -v a.barecat
     output_has "shard: $PWD/$shard: is not there"
     output_has 'bounds: a.txt: its 6 bytes are in shard 0, which cannot be read'
     [[ $(grep -c '^shard:' <<<"$output") == 1 ]] || fail 'more than one shard line'
@@ -525,10 +527,10 @@ make_damaged_many() {
 }
 
 # while_blocked COMMAND...: runs verify, whose output nobody reads, so that it stops soon after the
-# first of many defects; then the command; then the rest of verify.
+# first of many defects, all of which -v prints; then the command; then the rest of verify.
 while_blocked() {
     mkfifo pipe
-    "$SHARDBOX" verify -j 2 a.barecat >pipe &
+    "$SHARDBOX" verify -v -j 2 a.barecat >pipe &
     exec 5<pipe
     read -r -u 5
     "$@" >&2

@@ -6,6 +6,7 @@
 #include "archive/own/own_names.h"
 #include "archive/own/settle.h"
 #include "archive/parity/pieces.h"
+#include "archive/remote.h"
 #include "archive/schema.h"
 #include "core/context.h"
 #include "core/file_lock.h"
@@ -64,7 +65,8 @@ static enum sb_code refuse_name(const char *archive, const char *base, struct sb
 
 char *sb_hold_path(const char *archive, struct sb_error *err)
 {
-    if (refuse_name(archive, sb_base_name(archive), err))
+    if (refuse_name(archive, sb_base_name(archive), err) ||
+        sb_remote_refuse(archive, SB_REMOTE_FILES, "", err))
         return NULL;
     return sb_resolve_directory_of(archive, err);
 }

@@ -256,3 +256,15 @@ enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from_text, s
         code = rename_rows(writer, &from, &to, entry.type == SB_DIR, err);
     return code ? code : shift(writer, &to, &weight, 1, err);
 }
+
+enum sb_code sb_writer_make_dir(struct sb_writer *writer, const char *path, size_t size,
+                                struct sb_error *err)
+{
+    static const struct weight weight = {.subdirs = 1};
+    struct name name = {path, size};
+    enum sb_code code = sb_exclude_readers(writer->db, writer->hold.file, err);
+
+    if (code == SB_OK)
+        code = run_for(writer, "INSERT INTO main.dirs (path) VALUES (?1)", &name, NULL, err);
+    return code ? code : shift(writer, &name, &weight, 1, err);
+}

@@ -182,6 +182,10 @@ enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size
 enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from, size_t from_size,
                               const char *to, size_t to_size, struct sb_error *err) SB_CHECKED;
 
+/* The same for a new directory, whose parent exists; its metadata is unknown. */
+enum sb_code sb_writer_make_dir(struct sb_writer *writer, const char *path, size_t size,
+                                struct sb_error *err) SB_CHECKED;
+
 /*
  * Records the name of an owner in the index; *kept is false if it has another name already. See
  * owner_names.h.

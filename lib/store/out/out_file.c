@@ -1,13 +1,16 @@
 #include "store/out/out_file.h"
 
+#include "archive/remote.h"
 #include "core/context.h"
 #include "core/io.h"
+#include "store/container.h"
 #include "store/out/buffer.h"
 #include "store/out/filter.h"
 #include "store/out/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,6 +37,16 @@ static bool is_written_directly(const struct stat *st)
     return S_ISFIFO(st->st_mode) || S_ISCHR(st->st_mode);
 }
 
+static enum sb_code refuse_remote(const char *path, struct sb_error *err)
+{
+    const char *suffix = path + sb_container_base_size(path);
+    char option[32] = "";
+
+    if (*suffix == '.')
+        snprintf(option, sizeof(option), "--to=%s ", suffix + 1);
+    return sb_remote_refuse(path, SB_REMOTE_WRITE, option, err);
+}
+
 /* *direct: it is no file to be made. Else file->path is set. */
 static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bool *direct,
                                    struct sb_error *err)
@@ -57,6 +70,8 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
     }
     if (errno != ENOENT)
         return sb_fail_errno(err, errno, "%s", path);
+    if (refuse_remote(path, err))
+        return err->code;
     if (lstat(path, &st) == 0)
         return sb_fail(err, SB_EXISTS, "%s: is a link to what is not there; remove it", path);
     file->path = strdup(path);

@@ -1,5 +1,6 @@
 #include "store/tar/header.h"
 
+#include "core/context.h"
 #include "core/name.h"
 #include "core/time.h"
 
@@ -12,6 +13,8 @@
 /* The largest numbers of fields of 8 and of 12 bytes: octal digits and a NUL. */
 #define SHORT_MAX      INT64_C(07777777)
 #define LONG_MAX_OCTAL INT64_C(077777777777)
+
+const char *const sb_tar_format_words[] = {"pax", "ustar", "gnu", NULL};
 
 struct ustar {
     char name[100];
@@ -43,6 +46,8 @@ struct text {
 /* A member as the two kinds of headers need it. */
 struct header {
     struct sb_buf *out;
+    enum sb_tar_format format;
+    const char *misfit; /* what it cannot hold; NULL: nothing */
     struct ustar block;
     struct text name; /* of a directory, without its final '/' */
     bool slash;
@@ -169,6 +174,8 @@ static bool put_name(struct header *header)
     size_t total = header->name.size + header->slash;
     size_t split = 0;
 
+    if (total > sizeof(block->name) && header->format == SB_TAR_GNU)
+        return false;
     if (total > sizeof(block->name)) {
         size_t least = total - sizeof(block->name) - 1;
         const char *slash = NULL;
@@ -192,6 +199,45 @@ static void put_cut(char *field, size_t capacity, struct text text)
     memcpy(field, text.data, text.size < capacity ? text.size : capacity);
 }
 
+static void add_block(struct header *header, struct ustar *block);
+
+/* A member of type 'L' or 'K', whose bytes are the name and a NUL. */
+static void add_long_name(struct header *header, char type, struct text name, bool slash)
+{
+    static const char zeros[SB_TAR_BLOCK];
+    size_t size = name.size + slash + 1;
+    struct ustar block = {.type = type};
+
+    strcpy(block.name, "././@LongLink");
+    put_short(block.mode, 0644);
+    put_short(block.uid, 0);
+    put_short(block.gid, 0);
+    put_long(block.size, (int64_t)size);
+    put_long(block.mtime, 0);
+    add_block(header, &block);
+    if (sb_buf_add(header->out, name.data, name.size) ||
+        (slash && sb_buf_add_char(header->out, '/')) ||
+        sb_buf_add(header->out, zeros, 1 + sb_tar_padding((int64_t)size)))
+        header->failed = true;
+}
+
+/* What a format without records does about texts that are longer than their fields. */
+static void add_long_texts(struct header *header, bool long_name, bool long_link, bool long_owner)
+{
+    if (long_owner)
+        header->misfit = "the name of its owner or group";
+    else if (header->format == SB_TAR_USTAR && (long_name || long_link))
+        header->misfit = long_name ? "its name" : "the name that it is a link to";
+    if (header->misfit)
+        return;
+    if (long_link)
+        add_long_name(header, 'K', header->link, false);
+    if (long_name) {
+        put_cut(header->block.name, sizeof(header->block.name), header->name);
+        add_long_name(header, 'L', header->name, header->slash);
+    }
+}
+
 /* The fields, and which records must say what they cannot. */
 static void add_texts(struct header *header)
 {
@@ -206,6 +252,10 @@ static void add_texts(struct header *header)
     put_cut(block->link, sizeof(block->link), link);
     put_cut(block->user, sizeof(block->user) - 1, user);
     put_cut(block->group, sizeof(block->group) - 1, group);
+    if (header->format != SB_TAR_PAX) {
+        add_long_texts(header, long_name, long_link, long_user || long_group);
+        return;
+    }
     if ((long_name && !sb_is_utf8(name.data, name.size)) ||
         (long_link && !sb_is_utf8(link.data, link.size)) ||
         (long_user && !sb_is_utf8(user.data, user.size)) ||
@@ -223,6 +273,31 @@ static void add_texts(struct header *header)
         add_record(header, "gname", group.data, group.size);
 }
 
+/* GNU: big-endian, in two's complement, with the first bit set, which no digit has. */
+static void put_number(struct header *header, char *field, size_t size, int64_t value,
+                       const char *what)
+{
+    int64_t most = size == sizeof(header->block.uid) ? SHORT_MAX : LONG_MAX_OCTAL;
+
+    if (value == within(value, most))
+        return; /* in octal already */
+    if (header->format == SB_TAR_USTAR || (size == sizeof(value) && value >> 55 != 0))
+        header->misfit = what;
+    for (size_t i = size; i-- > 0; value >>= 8)
+        field[i] = (char)(value & 0xff);
+    *field = (char)(*field | 0x80);
+}
+
+static void put_numbers(struct header *header)
+{
+    struct ustar *block = &header->block;
+
+    put_number(header, block->size, sizeof(block->size), header->size, "its size");
+    put_number(header, block->uid, sizeof(block->uid), header->uid, "the number of its owner");
+    put_number(header, block->gid, sizeof(block->gid), header->gid, "the number of its group");
+    put_number(header, block->mtime, sizeof(block->mtime), header->seconds, "its time");
+}
+
 static void add_numbers(struct header *header)
 {
     struct ustar *block = &header->block;
@@ -231,6 +306,10 @@ static void add_numbers(struct header *header)
     put_short(block->uid, header->uid);
     put_short(block->gid, header->gid);
     put_long(block->mtime, header->seconds);
+    if (header->format != SB_TAR_PAX) {
+        put_numbers(header);
+        return;
+    }
     if (header->size > LONG_MAX_OCTAL)
         add_number(header, "size", header->size);
     if (header->uid > SHORT_MAX)
@@ -243,8 +322,10 @@ static void add_numbers(struct header *header)
 
 static void add_block(struct header *header, struct ustar *block)
 {
-    memcpy(block->magic, "ustar", 6);
-    memcpy(block->version, "00", 2);
+    bool gnu = header->format == SB_TAR_GNU;
+
+    memcpy(block->magic, gnu ? "ustar " : "ustar", 6);
+    memcpy(block->version, gnu ? " " : "00", 2);
     put_checksum(block);
     if (sb_buf_add(header->out, block, sizeof(*block)))
         header->failed = true;
@@ -341,8 +422,15 @@ static void describe(struct header *header, const struct sb_member *member, char
 
 static enum sb_code add_all(struct header *header, struct sb_error *err)
 {
+    size_t before = header->out->size;
+
     add_texts(header);
     add_numbers(header);
+    if (header->misfit) {
+        sb_buf_cut(header->out, before);
+        return sb_fail(err, SB_INVALID, "%s does not fit into a tar of --format=%s", header->misfit,
+                       sb_tar_format_words[header->format]);
+    }
     if (header->records.size > 0)
         add_extended_header(header);
     add_block(header, &header->block);
@@ -353,7 +441,7 @@ static enum sb_code add_all(struct header *header, struct sb_error *err)
 enum sb_code sb_tar_add_header(struct sb_buf *out, const struct sb_member *member,
                                const char *target, size_t target_size, struct sb_error *err)
 {
-    struct header header = {.out = out};
+    struct header header = {.out = out, .format = (enum sb_tar_format)sb_context_now->tar_format};
     char type = type_of(member);
     enum sb_code code = check_member(member, type, target, target_size, err);
 

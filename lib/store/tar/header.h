@@ -3,13 +3,15 @@
  *
  * One ustar block wherever it can say everything; else a pax extended header before it, with
  * records only for what does not fit. The format: POSIX.1-2017, pax, "ustar Interchange Format" and
- * "pax Extended Header". Names are raw bytes; in a pax record, those that are not UTF-8 come with
- * hdrcharset=BINARY. The same member gives the same bytes. Thread-safe.
+ * "pax Extended Header"; of --format=gnu, "Basic Tar Format" in the manual of GNU tar. Names are
+ * raw bytes; in a pax record, those that are not UTF-8 come with hdrcharset=BINARY. The same member
+ * gives the same bytes. Thread-safe.
  */
 #ifndef SB_STORE_TAR_HEADER_H
 #define SB_STORE_TAR_HEADER_H
 
 #include "core/buf.h"
+#include "store/container.h"
 #include "store/member.h"
 
 #define SB_TAR_BLOCK  512
@@ -23,8 +25,9 @@ size_t sb_tar_padding(int64_t body);
 
 /*
  * Adds the header to out. target: of a SB_LINK, with target_size bytes; else NULL. What is not
- * known of a member (mode, owner, time) becomes what most files have, root and 1970. SB_INVALID,
- * with a text that does not name it: a tar cannot hold this member.
+ * known of a member (mode, owner, time) becomes what most files have, root and 1970. The context
+ * says which format it is. SB_INVALID, with a text that does not name it: that cannot hold this
+ * member.
  */
 enum sb_code sb_tar_add_header(struct sb_buf *out, const struct sb_member *member,
                                const char *target, size_t target_size,

@@ -5,6 +5,7 @@
  * says where in it the bytes of the item belong. In its turn a batch is written as pieces of that
  * and of its data, without a copy.
  */
+#include "core/context.h"
 #include "core/number.h"
 #include "store/out/out_file.h"
 #include "store/tar/header.h"
@@ -38,16 +39,36 @@ static void free_sink(struct sb_sink *sink)
     free(tar);
 }
 
+/* Before its bytes come, which may be in parts. Later come the target of a link, and the size of a
+ * file that is not open yet. */
+static enum sb_code refuse_misfit(struct tar_sink *tar, const struct sb_member *member,
+                                  struct sb_error *err)
+{
+    bool link = member->entry.type == SB_LINK;
+    struct sb_member known = *member;
+    struct sb_buf header = {0};
+    enum sb_code code;
+
+    known.entry.size = known.entry.size < 0 ? 0 : known.entry.size;
+    code = sb_tar_add_header(&header, &known, link ? "x" : NULL, link, err);
+
+    sb_buf_release(&header);
+    if (code != SB_INVALID)
+        return code;
+    sb_report(tar->notify, SB_PROBLEM, "unsupported", member->entry.path, "%s; left out",
+              err->text);
+    return SB_END;
+}
+
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
                            struct sb_item *item, struct sb_error *err)
 {
     struct tar_sink *tar = (struct tar_sink *)sink;
 
     (void)item;
-    (void)err;
     if (!member->special || S_ISFIFO(member->special_mode) || S_ISCHR(member->special_mode) ||
         S_ISBLK(member->special_mode))
-        return SB_OK;
+        return sb_context_now->tar_format == SB_TAR_PAX ? SB_OK : refuse_misfit(tar, member, err);
     sb_report(tar->notify, SB_PROBLEM, "special", member->entry.path,
               "is a %s, which a tar cannot hold; left out", member->special);
     return SB_END;
@@ -414,6 +435,8 @@ enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_
         .any_names = true,
         .maps = options->sparse,
     };
+    if (sb_context_now->tar_format != SB_TAR_PAX)
+        tar->sink.holds &= ~(unsigned)SB_KEEPS_NANOSECONDS;
     if (options->sparse)
         tar->sink.holds |= SB_KEEPS_SPARSE;
     *out = &tar->sink;

@@ -519,6 +519,7 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
                                   .holds = properties_held(options),
                                   .any_names = true};
     sink->options = *options;
+    sink->target.touch = options->touch;
     sink->job = (struct sb_tree_job){
         .options = &sink->options, .target = &sink->target, .opened = &sink->opened};
     pthread_mutex_init(&sink->opened.mutex, NULL);

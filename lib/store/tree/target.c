@@ -66,7 +66,7 @@ void sb_target_attributes(const struct sb_target *target, const struct sb_entry 
                ~((entry->has & SB_HAS_UID ? 0 : S_ISUID) | (entry->has & SB_HAS_GID ? 0 : S_ISGID));
     if (out->mode_known)
         out->mode = entry->mode & kept;
-    if (entry->has & SB_HAS_MTIME) {
+    if (entry->has & SB_HAS_MTIME && !target->touch) {
         out->set_time = true;
         out->times[0].tv_nsec = UTIME_OMIT;
         out->times[1] = sb_time_split(entry->mtime_ns);

@@ -36,6 +36,7 @@ struct sb_target {
     gid_t gid;
     mode_t mask; /* the context's umask, for modes that the archive does not know */
     mode_t former;
+    bool touch; /* times are left as they are made; the caller's, after sb_target_open */
 };
 
 /* What the metadata of one entry becomes. */

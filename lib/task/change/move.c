@@ -47,6 +47,37 @@ static enum sb_code normalize(const char *text, struct sb_buf *out, struct sb_er
     return sb_name_normalize(text, out, &stripped) ? sb_fail_memory(err) : SB_OK;
 }
 
+/* The directory, and those above it that are missing; a dry run only looks. */
+static enum sb_code make_directories(struct move *move, const char *path, size_t size,
+                                     struct sb_error *err)
+{
+    struct sb_entry entry;
+    struct sb_buf dir = {0};
+    enum sb_code code = SB_OK;
+
+    for (size_t end = 0; code == SB_OK && end < size; end++) {
+        end += strcspn(path + end, "/");
+        end = end < size ? end : size;
+        code = sb_buf_set(&dir, path, end) ? sb_fail_memory(err)
+                                           : find(move, dir.data, dir.size, &entry, err);
+        if (code == SB_OK && entry.type != SB_DIR)
+            code = sb_fail(err, SB_INVALID, "%s: is no directory", dir.data);
+        else if (code == SB_NOENT)
+            code = move->writer ? sb_writer_make_dir(move->writer, dir.data, dir.size, err) : SB_OK;
+    }
+    sb_buf_release(&dir);
+    return code;
+}
+
+/* With a '/' at its end, or for several sources, what is missing is a directory. */
+static bool makes_destination(const struct sb_move_options *options)
+{
+    const char *text = options->destination;
+
+    return options->parents && !options->no_target_directory &&
+           (options->into_directory || options->source_count > 1 || text[strlen(text) - 1] == '/');
+}
+
 static enum sb_code look_at_destination(struct move *move, struct sb_error *err)
 {
     const struct sb_move_options *options = move->options;
@@ -59,11 +90,18 @@ static enum sb_code look_at_destination(struct move *move, struct sb_error *err)
     code = find(move, move->destination.data, move->destination.size, &entry, err);
     if (code && code != SB_NOENT)
         return code;
+    if (code == SB_NOENT && makes_destination(options)) {
+        move->into = true;
+        return sb_name_problem(move->destination.data, move->destination.size)
+                   ? SB_OK /* which is said of the first source */
+                   : make_directories(move, move->destination.data, move->destination.size, err);
+    }
     move->into = code == SB_OK && entry.type == SB_DIR && !options->no_target_directory;
     if (move->into || (options->source_count == 1 && !options->into_directory))
         return SB_OK;
     return sb_fail(err, code ? SB_NOENT : SB_INVALID, "%s: %s", text,
-                   code ? "no such directory in the archive" : "is no directory to move into");
+                   code ? "no such directory in the archive; -p makes it"
+                        : "is no directory to move into");
 }
 
 /* A '/' after a name that does not exist yet means a directory. */
@@ -74,7 +112,7 @@ static enum sb_code heed_slash(const struct move *move, const struct sb_entry *e
 
     if (move->into || entry->type == SB_DIR || text[strlen(text) - 1] != '/')
         return SB_OK;
-    return sb_fail(err, SB_NOENT, "%s: no such directory in the archive", text);
+    return sb_fail(err, SB_NOENT, "%s: no such directory in the archive; -p makes it", text);
 }
 
 static enum sb_code name_target(struct move *move, struct sb_error *err)
@@ -107,8 +145,11 @@ static enum sb_code check_parent(struct move *move, struct sb_error *err)
         code = find(move, parent.data, size, &entry, err);
     if (code == SB_NOMEM)
         code = sb_fail_memory(err);
+    else if (code == SB_NOENT && move->options->parents)
+        code = make_directories(move, parent.data, size, err);
     else if (code == SB_NOENT)
-        code = sb_fail(err, SB_NOENT, "%s: no such directory in the archive", parent.data);
+        code = sb_fail(err, SB_NOENT, "%s: no such directory in the archive; -p makes it",
+                       parent.data);
     else if (code == SB_OK && entry.type != SB_DIR)
         code = sb_fail(err, SB_INVALID, "%s: is no directory", parent.data);
     sb_buf_release(&parent);

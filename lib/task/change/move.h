@@ -16,6 +16,7 @@ struct sb_move_options {
     const char *destination;  /* a directory to move them into or, for one source, its new name */
     bool into_directory;      /* never a new name */
     bool no_target_directory; /* always the new name */
+    bool parents;             /* directories on the way that are missing are made */
 
     /* What to do if the new name is a file's. An empty directory is always replaced by a directory.
      */

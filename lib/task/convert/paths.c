@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "archive/database.h"
+#include "archive/remote.h"
 #include "archive/shards.h"
 #include "core/io.h"
 #include "core/name.h"
@@ -212,8 +213,8 @@ static enum sb_code check_input(const char *input, const char *output, const str
     if (is_stdin ? fstat(STDIN_FILENO, &st) : stat(input, &st)) {
         int reason = errno;
 
-        if (sb_archive_looks_like(input))
-            return SB_OK;
+        if (sb_archive_looks_like(input) || (sb_remote_name(input, false) && !may_be_spec(input)))
+            return SB_OK; /* opening it says what is wrong */
         return may_be_spec(input) ? check_spec(input, output, target, err)
                                   : sb_fail_errno(err, reason, "%s", input);
     }

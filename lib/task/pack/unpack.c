@@ -14,6 +14,7 @@ static enum sb_code open_sink(struct sb_sink **out, const struct sb_source *sour
         .own = own,
         .existing = options->existing,
         .preserve = options->preserve,
+        .touch = options->touch,
         .sync = options->sync,
         .dry_run = options->dry_run,
         .root = options->strip == 0,

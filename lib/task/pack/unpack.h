@@ -23,6 +23,7 @@ struct sb_unpack_options {
     int64_t max_size;          /* limit on the bytes from the source; 0: none */
     enum sb_existing existing; /* for files and links that exist */
     bool preserve;             /* also owners and set-id bits */
+    bool touch;                /* but no times */
     bool numeric_owner;        /* owners by number, even if this machine knows their names */
     bool sync;                 /* at SB_OK everything is on disk */
     bool dry_run;              /* nothing is written, no bytes are read */

@@ -10,6 +10,11 @@
 
 #define SB_SPLIT_PLACE "{}" /* replaced by the name of a part */
 
+/*
+ * Python's and the shell's forms are such places too, for parts that have numbers: "{:06d}" has so
+ * many digits, and "{0000..0127}" these numbers.
+ */
+
 /* Replaces out by the output path of the part of that name. SB_INVALID for standard output. */
 enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf *out,
                              struct sb_error *err) SB_CHECKED;

@@ -136,7 +136,7 @@ static enum sb_code look_again(struct verify *verify, const struct sb_checksum_e
 static enum sb_code report_data(struct verify *verify, const struct sb_checksum_extent *extent,
                                 uint32_t crc, const struct sb_error *failure, struct sb_error *err)
 {
-    struct place place = {extent->name, extent->name_size, extent->shard, extent->offset};
+    struct place place = {extent->name, extent->name_size, extent->shard, extent->offset, false};
     bool moved, good;
     enum sb_code code = sb_archive_still_current(verify->archive, err);
 

@@ -67,6 +67,7 @@ struct place {
     size_t path_size;
     int64_t shard;
     int64_t offset;
+    bool follows;
 };
 #define NOWHERE ((struct place){.shard = -1, .offset = -1})
 

@@ -82,6 +82,7 @@ static enum sb_code check_repeated(struct pass *pass, const struct sb_entry *ent
 static enum sb_code report_bounds(struct verify *verify, const struct sb_entry *entry,
                                   struct sb_error *err)
 {
+    struct place place = sb_verify_place(entry);
     struct shard_info *info;
     enum sb_code code = sb_verify_shard_look(verify, entry->shard, &info, err);
 
@@ -89,12 +90,13 @@ static enum sb_code report_bounds(struct verify *verify, const struct sb_entry *
         code = sb_verify_shard_report(verify, entry->shard, err);
     if (code != SB_OK)
         return code;
+    place.follows = info && info->state == SHARD_MISSING;
     if (!info || info->state != SHARD_THERE)
-        return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "bounds", sb_verify_place(entry), err,
+        return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "bounds", place, err,
                                     "its %lld bytes are in shard %u, which cannot be read",
                                     (long long)entry->size, entry->shard);
     return sb_verify_report_row(
-        verify, SB_REMEDY_SHARDS, "bounds", sb_verify_place(entry), err,
+        verify, SB_REMEDY_SHARDS, "bounds", place, err,
         "its bytes %lld to %lld of shard %u lie beyond the shard's end at %lld",
         (long long)entry->offset, (long long)entry->offset + (long long)entry->size, entry->shard,
         (long long)info->size);

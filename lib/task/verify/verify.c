@@ -13,14 +13,14 @@
 
 struct place sb_verify_name(const struct sb_entry *entry)
 {
-    return (struct place){entry->path, entry->path_size, -1, -1};
+    return (struct place){entry->path, entry->path_size, -1, -1, false};
 }
 
 struct place sb_verify_place(const struct sb_entry *entry)
 {
     if (entry->type == SB_DIR)
         return sb_verify_name(entry);
-    return (struct place){entry->path, entry->path_size, entry->shard, entry->offset};
+    return (struct place){entry->path, entry->path_size, entry->shard, entry->offset, false};
 }
 
 SB_PRINTF(5, 0)
@@ -37,6 +37,7 @@ static void report_list(struct verify *verify, enum sb_remedy remedy, const char
         .shard = place.shard,
         .offset = place.offset,
         .text = text,
+        .follows = place.follows,
     };
     verify->result->defects++;
     verify->result->remedies |= remedy;

@@ -63,6 +63,7 @@ struct sb_defect {
     int64_t shard;  /* -1 when it is not about one shard */
     int64_t offset; /* in the shard; -1 likewise */
     const char *text;
+    bool follows; /* from that its shard is missing, which is reported as well */
     bool has_record;
     int64_t record; /* of a bag: its number */
 };
