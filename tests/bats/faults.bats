@@ -44,6 +44,36 @@ faulty() {
     timeout -s KILL 60 env "${settings[@]}" LD_PRELOAD="$FAULT_SHIM" "$RELEASE_SHARDBOX" "${@:2}"
 }
 
+@test "where threads cannot be started, or only some, every command goes on with those there are" {
+    need_shim
+    mkdir tree
+    head -c 60000 /dev/urandom >tree/large
+    sb pack -q a.barecat -C tree .
+    tar cf t.tar -C tree large
+    xz -0k --threads=2 --block-size=16KiB t.tar
+    split -b 16K t.tar part.
+    for part in part.*; do
+        gzip -c "$part" >>t.tar.gz
+        zstd -qc "$part" >>t.tar.zst
+    done
+    bzip2 -k t.tar
+    for at in 1 2 4; do
+        for input in t.tar.xz t.tar.gz t.tar.zst t.tar.bz2; do
+            run_ok faulty start EAGAIN $at FAULT_ONWARD=1 -- unpack -q -j 4 -C "out-$at-$input" $input
+            stderr_is ''
+            cmp tree/large "out-$at-$input/large"
+        done
+        for kind in xz gz zst; do
+            run_ok faulty start EAGAIN $at FAULT_ONWARD=1 -- convert -q --force t.tar "out.tar.$kind"
+            sb cat "out.tar.$kind" large | cmp - tree/large
+        done
+        run_ok faulty start EAGAIN $at FAULT_ONWARD=1 -- verify a.barecat
+        run_ok faulty start EAGAIN $at FAULT_ONWARD=1 -- pack -q --force b.barecat -C tree .
+        run_ok faulty start EAGAIN $at -- convert -q --force -j 4 t.tar.xz out.tar
+        cmp t.tar out.tar || cmp <(sb cat out.tar large) tree/large
+    done
+}
+
 @test "a read of the index that fails once is made again" {
     need_shim
     make_archive
