@@ -956,7 +956,23 @@ $(sql a.barecat "SELECT printf('%08x %d %d', crc32c, shard, offset) FROM files W
     make_archive
     mkdir bin
     run_fail 2 timed env PATH="$PWD/bin" /usr/bin/setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$SHARDBOX" mount a.barecat m
-    stderr_is "shardbox mount: m: cannot be mounted by this user; an administrator can install fusermount3 (package fuse3), or run it in a user namespace, by 'unshare -rm'"
+    stderr_is "shardbox mount: m: cannot be mounted: mount: Operation not permitted; give the container CAP_SYS_ADMIN and /dev/fuse, or run it in a user namespace, by 'unshare -rm'"
+}
+
+@test "what cannot be mounted says which call has failed, and what fusermount3 said" {
+    need_shim
+    make_archive
+    mkdir bin
+    printf '#!/bin/sh\necho "fusermount3: mount failed: no luck" >&2\nexit 1\n' >bin/fusermount3
+    chmod +x bin/fusermount3
+    run_fail 2 faulty mount EPERM PATH="$PWD/bin:$PATH" -- a.barecat m
+    [[ $stderr == "shardbox mount: m: cannot be mounted: mount: Operation not permitted; fusermount3: mount failed: no luck"* ]] ||
+        fail 'not its words'
+    run_fail 2 faulty open EPERM FAULT_ONWARD=1 PATH="$PWD/bin:$PATH" -- a.barecat m
+    stderr_has 'm: cannot be mounted: open /dev/fuse: Operation not permitted; fusermount3: mount failed: no luck'
+    run_fail 2 faulty mount EIO -- a.barecat m
+    stderr_is 'shardbox mount: m: cannot be mounted: mount: Input/output error'
+    run ! is_mounted m
 }
 
 @test "a device that somebody else has mounted is taken as /dev/fd/N, as Apptainer gives it" {
