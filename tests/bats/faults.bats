@@ -99,6 +99,8 @@ faulty() {
             output_is ''
         done
     done
+    run_fail 2 faulty read EIO 2 FAULT_ONWARD=1 -- verify --report=r.jsonl a.barecat
+    [[ $(jq -r 'select(.kind == "summary") | .failure' r.jsonl) == unreadable ]]
 }
 
 # In `here`: an archive and nothing else.
