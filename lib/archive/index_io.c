@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* To SQLite, EIO and some others of a read mean a damaged file; this does not. */
@@ -49,12 +50,13 @@ void sb_index_io_failed(int error_number)
 /* Of syncs, lengths and files beside an index, SQLite logs errno: "os_unix.c:LINE: (ERRNO) ...". */
 static void hear(void *context, int code, const char *text)
 {
-    int error_number;
+    static const char file[] = "os_unix.c:";
+    const char *number = strncmp(text, file, strlen(file)) == 0 ? strstr(text, ": (") : NULL;
 
     (void)context;
     (void)code;
-    if (sscanf(text, "os_unix.c:%*d: (%d)", &error_number) == 1 && failure == 0)
-        failure = error_number;
+    if (number && failure == 0)
+        failure = (int)strtol(number + strlen(": ("), NULL, 10);
 }
 
 static void replace_calls(void)
