@@ -8,6 +8,9 @@
 #include "core/error.h"
 #include "ui/json.h"
 
+/* The word for an error, from its code and errno: these do not change. */
+const char *failure_word(const struct sb_error *err);
+
 /* For message.c, which prints it. */
 void failure_note(const char *word, const char *text, int status);
 

@@ -4,7 +4,6 @@
 #include "ui/typed_paths.h"
 
 #include "core/buf.h"
-#include "core/failure.h"
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "core/number.h"
@@ -220,7 +219,7 @@ int message_failure(const struct sb_error *err)
         message_raise(STATUS_PIPE);
         return status;
     }
-    failure_note(sb_failure_word(err), err->text, is_damage ? STATUS_PARTIAL : STATUS_ERROR);
+    failure_note(failure_word(err), err->text, is_damage ? STATUS_PARTIAL : STATUS_ERROR);
     if (err->code == SB_INTERRUPT) {
         /* The work and then its output may both end because of one signal: print this once. */
         if (!interrupt_is_said)
