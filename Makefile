@@ -70,7 +70,8 @@ SHARDBOX = $(BUILD)/shardbox
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -Icmd -Itests/unit \
 	-isystem $(BSON_INCLUDE) $(BSON_FLAGS) $(CPPFLAGS) \
 	$(WARNINGS) $(CFLAGS) $(SANITIZERS) -pthread
-LINK = $(CC) $(ALL_CFLAGS) $(LINK_MODE) $(LDFLAGS)
+# Threads that liblzma starts come from a reserve (lib/core/thread.h).
+LINK = $(CC) $(ALL_CFLAGS) $(LINK_MODE) -Wl,--wrap=pthread_create $(LDFLAGS)
 
 # $(call run,WORD,COMMAND): one short line for each step; V=1 shows the commands themselves.
 run = $(if $(V),$(2),@echo '  $(1)	$@'; $(2))

@@ -379,7 +379,7 @@ static int convert(const struct convert_settings *settings)
     }
     if (!code && !settings->dry_run)
         protect_later(settings->output);
-    report_finish(&report);
+    report_finish(&report, code ? &err : NULL);
     convert_conclude(settings, &result, code, &err);
     report_release(&report);
     return message_status();

@@ -169,7 +169,7 @@ static int merge(const struct settings *settings, char *const *prefixes)
         if (!settings->dry_run)
             protect_later(settings->output);
     }
-    report_finish(&report);
+    report_finish(&report, code ? &err : NULL);
     conclude(settings, &result, code, &err);
     report_release(&report);
     return message_status();

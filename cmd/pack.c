@@ -354,7 +354,9 @@ static int pack(const struct settings *settings)
     sb_buf_release(&requested);
     if (!code)
         report_summary(&report, settings->archive, "archive");
-    report_finish(&report);
+    else
+        explain_failure(settings->archive, &err);
+    report_finish(&report, code ? &err : NULL);
     report_release(&report);
     if (!code) {
         if (!settings->dry_run)
@@ -362,7 +364,6 @@ static int pack(const struct settings *settings)
         conclude(settings, &counts);
         return message_status();
     }
-    explain_failure(settings->archive, &err);
     /* Whatever the reason, nothing of this run is in the archive, or not all. */
     message_failure(&err);
     message_raise(STATUS_ERROR);

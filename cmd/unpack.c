@@ -274,7 +274,7 @@ static int unpack(struct work *work)
         complain_of_directory(work);
     else
         summarize(work);
-    report_finish(&work->report);
+    report_finish(&work->report, code ? &err : NULL);
     report_release(&work->report);
     close_members(work);
     return message_status();

@@ -1,4 +1,5 @@
 #include "convert/report.h"
+#include "ui/failure.h"
 #include "ui/message.h"
 #include "ui/output.h"
 
@@ -11,11 +12,15 @@
 enum sb_code report_begin(struct report *report, const char *path, char *const *inputs,
                           size_t count, const char *output, struct sb_error *err)
 {
+    enum sb_code code = SB_OK;
+
     *report = (struct report){.notify = {.call = report_event, .context = report}};
-    if (path && (sb_convert_beside_check(inputs, count, output, path, "report", err) ||
-                 report_file_open(&report->out, path, err)))
-        return err->code;
-    return SB_OK;
+    if (path)
+        code = sb_convert_beside_check(inputs, count, output, path, "report", err);
+    /* A single input that is not there is no report either: the report then says so. */
+    if (code == SB_NOENT && count == 1)
+        code = SB_OK;
+    return code || !path ? code : report_file_open(&report->out, path, err);
 }
 
 enum sb_code report_open(struct report *report, const char *path, struct sb_convert_options *wanted,
@@ -120,10 +125,14 @@ void report_summary(const struct report *report, const char *output, const char 
     summarize(report, ORDINARY, output, kind, message_note);
 }
 
-void report_finish(struct report *report)
+void report_finish(struct report *report, const struct sb_error *failure)
 {
     struct sb_error err;
 
+    if (failure && report->out.file) {
+        failure_json(begin_line(report, NULL), failure);
+        report_file_line(&report->out);
+    }
     if (!report_file_finish(&report->out, &err))
         return;
     message_failure(&err);

@@ -45,7 +45,8 @@ void report_event(void *context, enum sb_level level, const char *kind, const ch
  */
 void report_summary(const struct report *report, const char *output, const char *kind);
 
-/* Puts the complete report in its place; prints an error if it cannot. */
-void report_finish(struct report *report);
+/* Puts the complete report in its place; prints an error if it cannot. failure: what ended the run,
+ * or NULL. */
+void report_finish(struct report *report, const struct sb_error *failure);
 
 #endif

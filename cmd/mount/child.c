@@ -1,11 +1,12 @@
 #include "mount/child.h"
 
 #include "core/context.h"
+#include "ui/message.h"
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,26 +26,28 @@ enum sb_code child_make_directory(char **out, struct sb_error *err)
     return err->code;
 }
 
+/* Signals that this program ignores or handles are as usual; one ignored by nohup stays so. */
+_Noreturn static void become(char **words, const sigset_t *mask)
+{
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    pthread_sigmask(SIG_SETMASK, mask, NULL);
+    execvp(words[0], words);
+    message_error("%s: %s", words[0], strerror(errno));
+    _exit(STATUS_ERROR);
+}
+
+/* posix_spawn would wait until the program is found and read, which may lie in what is mounted:
+ * where there are no threads it is this one that then answers. */
 enum sb_code child_start(pid_t *child, char **words, const char *dir, const sigset_t *mask,
                          struct sb_error *err)
 {
-    posix_spawnattr_t attributes;
-    sigset_t usual;
-    int failure;
-
     if (setenv("SHARDBOX_MOUNT", dir, 1) != 0)
         return sb_fail_memory(err);
-    /* Those that this program ignores or handles; one ignored by nohup stays so. */
-    sigemptyset(&usual);
-    sigaddset(&usual, SIGPIPE);
-    sigaddset(&usual, SIGXFSZ);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, mask);
-    posix_spawnattr_setsigdefault(&attributes, &usual);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    failure = posix_spawnp(child, words[0], NULL, &attributes, words, environ);
-    posix_spawnattr_destroy(&attributes);
-    return failure ? sb_fail_errno(err, failure, "%s", words[0]) : SB_OK;
+    *child = fork();
+    if (*child == 0)
+        become(words, mask);
+    return *child < 0 ? sb_fail_errno(err, errno, "%s", words[0]) : SB_OK;
 }
 
 int child_exit_status(int status)

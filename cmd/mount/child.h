@@ -11,7 +11,7 @@
 enum sb_code child_make_directory(char **out, struct sb_error *err) SB_CHECKED;
 
 /* Starts a command with SHARDBOX_MOUNT=dir in its environment, and the signals of `mask` blocked.
- * SB_SYSTEM, SB_NOENT: it cannot be started. */
+ * One that cannot be executed says so itself, and ends with STATUS_ERROR. */
 enum sb_code child_start(pid_t *child, char **words, const char *dir, const sigset_t *mask,
                          struct sb_error *err) SB_CHECKED;
 

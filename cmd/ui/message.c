@@ -1,4 +1,5 @@
 #include "ui/message.h"
+#include "ui/failure.h"
 #include "ui/output.h"
 #include "ui/typed_paths.h"
 
@@ -200,12 +201,17 @@ static void count_left_out(void)
 
 void message_error(const char *format, ...)
 {
-    va_list args;
+    char text[1024];
+    va_list args, again;
 
     count_left_out();
     va_start(args, format);
+    va_copy(again, args);
     say(format, args);
+    vsnprintf(text, sizeof(text), format, again);
+    va_end(again);
     va_end(args);
+    failure_note("error", text, STATUS_ERROR);
     message_raise(STATUS_ERROR);
 }
 
@@ -250,6 +256,7 @@ int message_usage(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    failure_note("usage", text, STATUS_ERROR);
     if (command_name)
         message_error("%s; try 'shardbox %s --help'", text, command_name);
     else
@@ -264,14 +271,19 @@ void message_plain(const char *text)
 
 int message_failure(const struct sb_error *err)
 {
+    bool is_damage = err->code == SB_DAMAGED || err->code == SB_CHANGED;
+
     if (err->code == SB_SYSTEM && err->sys_errno == EPIPE) {
         message_raise(STATUS_PIPE);
-    } else if (err->code == SB_INTERRUPT) {
+        return status;
+    }
+    failure_note(failure_word(err), err->text, is_damage ? STATUS_PARTIAL : STATUS_ERROR);
+    if (err->code == SB_INTERRUPT) {
         /* The work and then its output may both end because of one signal: print this once. */
         if (!interrupt_is_said)
             message_error("interrupted");
         interrupt_is_said = true;
-    } else if (err->code == SB_DAMAGED || err->code == SB_CHANGED) {
+    } else if (is_damage) {
         message_problem("%s", err->text);
     } else {
         message_error("%s", err->text);

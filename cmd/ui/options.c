@@ -1,4 +1,5 @@
 #include "ui/command.h"
+#include "ui/failure.h"
 #include "ui/message.h"
 #include "ui/nearest.h"
 #include "ui/other_options.h"
@@ -542,5 +543,7 @@ int command_run(const struct command *command, int argc, char **argv)
     free(settings);
     if (status != STATUS_ERROR)
         protect_outputs();
+    if (options_given_of((const char *const[]){"json", NULL}))
+        failure_print();
     return status;
 }

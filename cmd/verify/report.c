@@ -1,6 +1,7 @@
 #include "verify/report.h"
 
 #include "core/name.h"
+#include "ui/failure.h"
 #include "ui/options.h"
 #include "ui/output.h"
 #include "ui/version.h"
@@ -128,7 +129,7 @@ static void add_outcome(struct json *line, const struct verify_run *run)
         json_escaped(line, "container", run->word);
     json_number(line, "status", run->status);
     if (run->failure)
-        json_escaped(line, "failure", run->failure->text);
+        failure_json(line, run->failure);
     json_number(line, "defects", run->result.defects);
     add_errors(line, run);
     json_number(line, "problems", run->problems);

@@ -2,6 +2,7 @@
 
 #include "archive/entry.h"
 #include "archive/index_file.h"
+#include "archive/index_io.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
 #include "archive/unlocked.h"
@@ -62,15 +63,50 @@ static enum sb_code fail_rollback(sqlite3 *db, const char *file, struct sb_error
                    file);
 }
 
+/* errno of the call that has failed; 0: none has. SQLite only knows the last one of its own. */
+static int system_error(sqlite3 *db, int sqlite_code)
+{
+    int noted = sb_index_io_failure();
+
+    if ((sqlite_code & 0xff) == SQLITE_FULL)
+        return ENOSPC;
+    return noted || !db ? noted : sqlite3_system_errno(db);
+}
+
+/* The system's own words. */
+static enum sb_code fail_system(const char *file, int error_number, struct sb_error *err)
+{
+    char reason[128];
+
+    if (error_number != EIO)
+        return sb_fail_errno(err, error_number, "%s", file);
+    sb_fail(err, SB_SYSTEM,
+            "%s: cannot be read or written: %s; check the disk, or the network, that it lies on, "
+            "and run again",
+            file, strerror_r(error_number, reason, sizeof(reason)));
+    err->sys_errno = error_number;
+    return SB_SYSTEM;
+}
+
+static const char *file_of(sqlite3 *db)
+{
+    const char *file = sqlite3_db_filename(db, "main");
+
+    return file && *file ? file : "temporary file";
+}
+
+enum sb_code sb_database_fail_errno(struct sqlite3 *db, int error_number, struct sb_error *err)
+{
+    return fail_system(file_of(db), error_number, err);
+}
+
 enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err)
 {
     int extended = sqlite3_extended_errcode(db);
     enum sb_code code = code_of(extended);
-    const char *file = sqlite3_db_filename(db, "main");
-    int error_number = sqlite3_system_errno(db);
+    const char *file = file_of(db);
+    int error_number = system_error(db, extended);
 
-    if (!file || !*file)
-        file = "temporary file";
     if (code == SB_NOMEM)
         return sb_fail_memory(err);
     if (code == SB_LOCKED)
@@ -80,12 +116,10 @@ enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err)
         return sb_journal_fail(file, err);
     if (extended == SQLITE_READONLY_ROLLBACK)
         return fail_rollback(db, file, err);
-    if ((extended & 0xff) == SQLITE_FULL)
-        error_number = ENOSPC;
     if (sb_unlocked_is_cause(db) && sqlite3_db_readonly(db, "main") != 1)
         return sb_fail_without_locks(err, file);
     if (code == SB_SYSTEM && error_number)
-        return sb_fail_errno(err, error_number, "%s", file);
+        return fail_system(file, error_number, err);
     return sb_fail(err, code, "%s: %s", file, sqlite3_errmsg(db));
 }
 
@@ -448,6 +482,8 @@ static int open_for_reading(sqlite3 **out, const char *file)
 
 static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_error *err)
 {
+    int error_number = system_error(db, rc);
+
     if (code_of(rc) == SB_LOCKED)
         return sb_fail(err, SB_LOCKED,
                        "%s: locked by another process; try again when it has finished", file);
@@ -471,8 +507,8 @@ static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_e
                        "%s: an interrupted change must be rolled back first, and that cannot be "
                        "done here (%s); open it once where it can be written",
                        file, sqlite3_errstr(rc));
-    if (db && sqlite3_system_errno(db) && code_of(rc) == SB_SYSTEM)
-        return sb_fail_errno(err, sqlite3_system_errno(db), "%s", file);
+    if (error_number && code_of(rc) == SB_SYSTEM)
+        return fail_system(file, error_number, err);
     return sb_fail(err, code_of(rc), "%s: %s", file, sqlite3_errstr(rc));
 }
 
@@ -483,6 +519,7 @@ static void configure_once(void)
      * effect in a program that uses SQLite already.
      */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    sb_index_io_prepare();
     sb_unlocked_prepare();
     sb_journal_prepare();
     sb_index_file_prepare();
@@ -519,6 +556,7 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
         return code;
     configure();
     choose_temp_directory(file);
+    sb_index_io_failure();
     if (mode == SB_DB_READ)
         rc = open_for_reading(out, file);
     else

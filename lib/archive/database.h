@@ -77,6 +77,9 @@ void sb_database_close(struct sqlite3 *db);
 /* The error of the last failed call on db, as a code and text: "FILE: SQLite's message". */
 enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err);
 
+/* SB_SYSTEM: "FILE: the system's own words", and what to do about EIO. */
+enum sb_code sb_database_fail_errno(struct sqlite3 *db, int error_number, struct sb_error *err);
+
 /*
  * How often the file was changed, as its header says: each commit makes it one more, unless it is
  * in WAL mode. 0 if it cannot be read.

@@ -2,6 +2,7 @@
 
 #include "archive/database.h"
 #include "archive/index_file.h"
+#include "archive/index_io.h"
 #include "archive/own/note.h"
 #include "archive/own/own_names.h"
 #include "core/io.h"
@@ -126,6 +127,9 @@ static int open_own(const char *path, int flags, int mode)
     fd = open(path, flags | O_NONBLOCK | O_NOCTTY, (mode_t)mode);
     if (fd < 0 && errno == EISDIR)
         errno = EEXIST;
+    /* SQLite then tries to open it for reading, and only knows why that fails. */
+    if (fd < 0 && (flags & O_CREAT))
+        sb_index_io_failed(errno);
     if (fd < 0)
         return fd;
     if (read_start(fd, start))

@@ -73,11 +73,13 @@ bool sb_locks_are_missing(int error_number)
 
 enum sb_code sb_fail_without_locks(struct sb_error *err, const char *path)
 {
-    return sb_fail(err, SB_SYSTEM,
-                   "%s: locks do not work on this file system, so nothing can be written safely; "
-                   "mount it with locks (Lustre: -o flock), or write on another file system and "
-                   "copy the archive here",
-                   path);
+    sb_fail(err, SB_SYSTEM,
+            "%s: locks do not work on this file system, so nothing can be written safely; "
+            "mount it with locks (Lustre: -o flock), or write on another file system and "
+            "copy the archive here",
+            path);
+    err->sys_errno = ENOLCK;
+    return SB_SYSTEM;
 }
 
 enum sb_code sb_fail_to_lock(struct sb_error *err, int error_number, const char *path)

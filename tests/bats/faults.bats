@@ -33,6 +33,123 @@ without_bad() {
     without_bad sequences -a -n 20 1
 }
 
+# faulty CALLS HOW AT [VARIABLE=VALUE...] -- ARGS...: shardbox ARGS..., whose call number AT of these fails.
+faulty() {
+    local -a settings=("FAULT_CALLS=$1" "FAULT_HOW=$2" "FAULT_AT=$3")
+    shift 3
+    while [[ $1 != -- ]]; do
+        settings+=("$1")
+        shift
+    done
+    timeout -s KILL 60 env "${settings[@]}" LD_PRELOAD="$FAULT_SHIM" "$RELEASE_SHARDBOX" "${@:2}"
+}
+
+@test "where threads cannot be started, or only some, every command goes on with those there are" {
+    need_shim
+    mkdir tree
+    head -c 60000 /dev/urandom >tree/large
+    sb pack -q a.barecat -C tree .
+    tar cf t.tar -C tree large
+    xz -0k --threads=2 --block-size=16KiB t.tar
+    split -b 16K t.tar part.
+    for part in part.*; do
+        gzip -c "$part" >>t.tar.gz
+        zstd -qc "$part" >>t.tar.zst
+    done
+    bzip2 -k t.tar
+    for at in 1 2 4; do
+        for input in t.tar.xz t.tar.gz t.tar.zst t.tar.bz2; do
+            run_ok faulty start EAGAIN $at FAULT_ONWARD=1 -- unpack -q -j 4 -C "out-$at-$input" $input
+            stderr_is ''
+            cmp tree/large "out-$at-$input/large"
+        done
+        for kind in xz gz zst; do
+            run_ok faulty start EAGAIN $at FAULT_ONWARD=1 -- convert -q --force t.tar "out.tar.$kind"
+            sb cat "out.tar.$kind" large | cmp - tree/large
+        done
+        run_ok faulty start EAGAIN $at FAULT_ONWARD=1 -- verify a.barecat
+        run_ok faulty start EAGAIN $at FAULT_ONWARD=1 -- pack -q --force b.barecat -C tree .
+        run_ok faulty start EAGAIN $at -- convert -q --force -j 4 t.tar.xz out.tar
+        cmp t.tar out.tar || cmp <(sb cat out.tar large) tree/large
+    done
+}
+
+@test "a read of the index that fails once is made again" {
+    need_shim
+    make_archive
+    rm -f mark
+    for command in 'ls a.barecat' 'find a.barecat' 'verify a.barecat a.txt' 'verify --quick a.barecat'; do
+        for at in 1 2 3 4; do
+            # shellcheck disable=SC2086 # words
+            run_ok faulty read EIO $at FAULT_MARK=mark -- $command
+            [[ -e mark ]] || fail "no fault: $command"
+            rm mark
+        done
+    done
+}
+
+@test "an index that cannot be read is not called damaged: the words are the system's, and status 2" {
+    need_shim
+    make_archive
+    for command in 'ls a.barecat' 'find a.barecat' 'verify a.barecat' 'verify --quick a.barecat' 'rm a.barecat a.txt'; do
+        for at in 2 4 6; do
+            # shellcheck disable=SC2086 # words
+            run_fail 2 faulty read EIO $at FAULT_ONWARD=1 -- $command
+            stderr_is "shardbox ${command%% *}: a.barecat: cannot be read or written: Input/output error; check the disk, or the network, that it lies on, and run again"
+            output_is ''
+        done
+    done
+    run_fail 2 faulty read EIO 2 FAULT_ONWARD=1 -- verify --report=r.jsonl a.barecat
+    [[ $(jq -r 'select(.kind == "summary") | .failure' r.jsonl) == unreadable ]]
+}
+
+# In `here`: an archive and nothing else.
+begin_here() {
+    rm -rf here
+    mkdir here
+    cp -p kept/a.barecat* here
+}
+
+# write_fails CALLS HOW WORDS COMMAND...: each such call of it in turn; nothing is left, and the archive is as before.
+write_fails() {
+    local calls=$1 how=$2 words=$3 at
+    shift 3
+    begin_here
+    for at in 1 2 4 7 11 16 22 29; do
+        rm -f mark
+        capture faulty "$calls" "$how" $at "FAULT_MARK=$PWD/mark" -- "$@"
+        refuse_crash "$@" || return
+        [[ -e mark ]] || break
+        # The last syncs come when all is in its place.
+        if ((status == 0)) || [[ $stderr == *'cannot sync the directory'* ]]; then
+            begin_here
+            continue
+        fi
+        ((status == 2)) || fail "$calls $at: $*"
+        [[ $stderr == *": $words" ]] || fail "$calls $at: $*"
+        [[ $(ls -A here) == "$(ls -A kept)" ]] || fail "$calls $at: $* left $(ls -A here)"
+        sb verify here/a.barecat
+    done
+}
+
+@test "what a write says is what the system says, of index, journal, shards and outputs; nothing is left" {
+    need_shim
+    mkdir tree more kept
+    echo one >tree/one
+    for i in {1..9}; do head -c 3000 /dev/urandom >"more/$i"; done
+    tar cf more.tar more
+    "$SHARDBOX" pack --shard-size=6K kept/a.barecat tree
+    write_fails write ESTALE 'Stale file handle' pack -q --append here/a.barecat more
+    write_fails write EDQUOT 'Disk quota exceeded' sync -q more here/a.barecat
+    write_fails write ENOSPC 'No space left on device' convert -q --append more.tar here/a.barecat
+    write_fails write EFBIG 'File too large' convert -q more.tar here/new.tar
+    write_fails sync EDQUOT 'Disk quota exceeded' pack -q --append here/a.barecat more
+    write_fails sync ENOSPC 'No space left on device' merge -q --append -o here/a.barecat more
+    write_fails sync ESTALE 'Stale file handle' rm here/a.barecat tree/one
+    write_fails create EDQUOT 'Disk quota exceeded' rm here/a.barecat tree/one
+    write_fails create ENOSPC 'No space left on device' convert -q more.tar here/new.tar
+}
+
 @test "output to a full device is an error" {
     make_archive
     for command in "cat a.barecat numbers" "ls -lR a.barecat" "find a.barecat" "du -a a.barecat" \

@@ -389,3 +389,89 @@ shardbox split: c.barecat: is whole; run the same command again to go on"
         stderr_lacks 'roken pipe'
     done
 }
+
+# fails_with WORD COMMAND...: its last object says so, and has the message.
+fails_with() {
+    local word=$1
+    shift
+    capture "$@"
+    refuse_crash "$@" || return
+    ((status > 0)) || fail "did not fail: $*"
+    [[ $(tail -n 1 <<<"$output" | jq -r .failure) == "$word" ]] || fail "not $word: $*"
+    [[ $stderr == *"$(tail -n 1 <<<"$output" | jq -r .text)"* ]] || fail "not the message: $*"
+}
+
+@test "a run with --json that fails ends with an object that has one word for it" {
+    make_archive
+    echo text >text
+    truncate -s 5000 short.barecat
+    while read -r command; do
+        # shellcheck disable=SC2086 # words
+        fails_with missing sb $command
+    done <<'LIST'
+ls --json nope
+find --json nope
+du --json nope
+verify --json nope
+defrag --json nope
+split --json --parts=2 -o p-{} nope
+sync --json nope a.barecat
+diff --json -C nope a.barecat
+LIST
+    fails_with usage sb ls --json --no-such-option a.barecat
+    fails_with format sb verify --json text
+    fails_with format sb defrag --json text
+    run_ok sb ls --json a.barecat
+    [[ $output != *failure* ]]
+    run_fail 2 sb ls --csv nope
+    output_is ''
+}
+
+@test "busy, full, unreadable and without locks are words of their own" {
+    need_shim
+    make_archive
+    fault() {
+        env FAULT_CALLS="$1" FAULT_HOW="$2" FAULT_AT=2 FAULT_ONWARD=1 LD_PRELOAD="$FAULT_SHIM" "$RELEASE_SHARDBOX" "${@:3}"
+    }
+    fails_with unreadable fault read EIO ls --json a.barecat
+    sb rm -q a.barecat numbers
+    fails_with no-space fault write ENOSPC defrag --json --quick a.barecat
+    fails_with no-space fault write EDQUOT defrag --json --quick a.barecat
+    fails_with no-locks fault lock ENOLCK defrag --json a.barecat
+    mkfifo pipe
+    "$SHARDBOX" pack --append --stdin-name=piped a.barecat - <pipe &
+    writer=$!
+    exec 7>pipe
+    echo begun >&7
+    for _ in {1..50}; do
+        capture env SHARDBOX_LOCK_WAIT=0 "$SHARDBOX" defrag --json a.barecat
+        ((status == 0)) || break
+        sleep 0.1
+    done
+    exec 7>&-
+    wait "$writer"
+    [[ $(tail -n 1 <<<"$output" | jq -r .failure) == locked ]] || fail 'not locked'
+}
+
+@test "a report of a run that fails ends with the same" {
+    need_shim
+    make_archive
+    for command in 'convert nope x.tar' 'unpack nope -C out' 'merge nope -o x.barecat'; do
+        rm -f r.jsonl
+        # shellcheck disable=SC2086 # words
+        run_fail 2 sb $command --report=r.jsonl
+        [[ $(tail -n 1 r.jsonl | jq -r '.failure + ": " + .text') == 'missing: nope: No such file or directory'* ]] ||
+            fail "$command: $(cat r.jsonl)"
+    done
+    run_fail 2 env FAULT_CALLS=sync FAULT_HOW=ENOSPC FAULT_AT=1 LD_PRELOAD="$FAULT_SHIM" "$RELEASE_SHARDBOX" \
+        pack --report=r.jsonl x.barecat -C tree .
+    [[ $(tail -n 1 r.jsonl | jq -r .failure) == no-space ]] || fail "$(cat r.jsonl)"
+}
+
+@test "the manual has every word for a failure" {
+    page=$(man -l "$PROJECT/man/shardbox-reports.7" 2>/dev/null | col -b || true)
+    [[ $page ]] || page=$(cat "$PROJECT/man/shardbox-reports.7")
+    while read -r word; do
+        [[ $page == *"$word"* ]] || fail "$word"
+    done < <(sed -n 's/.*return "\([a-z-]*\)";.*/\1/p' "$PROJECT/cmd/ui/failure.c")
+}

@@ -379,15 +379,40 @@ faulty() {
     timed env "${settings[@]}" LD_PRELOAD="$FAULT_SHIM" "$SHARDBOX" mount "${@:2}"
 }
 
-@test "where no thread can answer it says so, and does not call itself mounted" {
+@test "where no thread can be started, or only some, it answers all the same" {
     need_shim
     make_archive
-    run_fail 2 faulty start EAGAIN FAULT_ONWARD=1 -- a.barecat m
-    stderr_is 'shardbox mount: a thread that answers cannot be started: Resource temporarily unavailable'
+    for at in 1 2 3; do
+        run_ok faulty start EAGAIN FAULT_ONWARD=1 FAULT_AT=$at -- a.barecat --at=m -- diff -r --no-dereference tree m
+        run ! is_mounted m
+    done
+    run_fail 2 faulty start EAGAIN FAULT_ONWARD=1 -- a.barecat --at=m -- ./no-such-command
+    stderr_is 'shardbox mount: ./no-such-command: No such file or directory'
+    # A command that is in what is mounted is read while it is started.
+    printf '#!/bin/sh\necho ran\n' >tree/program
+    chmod +x tree/program
+    sb pack --append -q a.barecat -C tree program
+    run_ok faulty start EAGAIN FAULT_ONWARD=1 -- a.barecat --at=m -- m/program
+    output_is ran
+    run_ok faulty start EAGAIN FAULT_ONWARD=1 -- --log="$PWD/log" a.barecat m
+    same_as_tree tree m
+    flip_byte a.barecat-shard-00000 0
+    run_ok timed "$SHARDBOX" umount m
+    gone
     run ! is_mounted m
-    run_fail 2 faulty start EAGAIN FAULT_ONWARD=1 -- a.barecat --at=m -- touch started
-    run ! is_mounted m
-    [[ ! -e started ]]
+}
+
+@test "damage is logged also where no thread can be started" {
+    need_shim
+    mkdir tree
+    echo hello >tree/a.txt
+    sb pack a.barecat -C tree .
+    flip_byte a.barecat-shard-00000 0
+    run_ok faulty start EAGAIN FAULT_ONWARD=1 -- --log="$PWD/log" a.barecat m
+    run_fail 1 timed cat m/a.txt
+    timed "$SHARDBOX" umount m
+    gone
+    grep -q 'a.txt' log
 }
 
 @test "a server that is killed before it is ready is an error that is named" {
@@ -931,7 +956,23 @@ $(sql a.barecat "SELECT printf('%08x %d %d', crc32c, shard, offset) FROM files W
     make_archive
     mkdir bin
     run_fail 2 timed env PATH="$PWD/bin" /usr/bin/setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$SHARDBOX" mount a.barecat m
-    stderr_is "shardbox mount: m: cannot be mounted by this user; an administrator can install fusermount3 (package fuse3), or run it in a user namespace, by 'unshare -rm'"
+    stderr_is "shardbox mount: m: cannot be mounted: mount: Operation not permitted; give the container CAP_SYS_ADMIN and /dev/fuse, or run it in a user namespace, by 'unshare -rm'"
+}
+
+@test "what cannot be mounted says which call has failed, and what fusermount3 said" {
+    need_shim
+    make_archive
+    mkdir bin
+    printf '#!/bin/sh\necho "fusermount3: mount failed: no luck" >&2\nexit 1\n' >bin/fusermount3
+    chmod +x bin/fusermount3
+    run_fail 2 faulty mount EPERM PATH="$PWD/bin:$PATH" -- a.barecat m
+    [[ $stderr == "shardbox mount: m: cannot be mounted: mount: Operation not permitted; fusermount3: mount failed: no luck"* ]] ||
+        fail 'not its words'
+    run_fail 2 faulty open EPERM FAULT_ONWARD=1 PATH="$PWD/bin:$PATH" -- a.barecat m
+    stderr_has 'm: cannot be mounted: open /dev/fuse: Operation not permitted; fusermount3: mount failed: no luck'
+    run_fail 2 faulty mount EIO -- a.barecat m
+    stderr_is 'shardbox mount: m: cannot be mounted: mount: Input/output error'
+    run ! is_mounted m
 }
 
 @test "a device that somebody else has mounted is taken as /dev/fd/N, as Apptainer gives it" {

@@ -141,7 +141,7 @@ nothing_else_is_here() {
 @test "a run that fails writes both all the same" {
     run_fail 2 sb verify --report=r.jsonl --prom=m.prom nowhere.barecat
     (($(wc -l <<<"$stderr") == 1)) || fail 'not one line'
-    [[ $(report 'select(.kind == "summary") | .status, .failure') == 2*nowhere.barecat* ]] || fail "$(cat r.jsonl)"
+    [[ $(report 'select(.kind == "summary") | .status, .failure, .text') == 2*missing*nowhere.barecat* ]] || fail "$(cat r.jsonl)"
     archive=nowhere.barecat metric_is exit_status 2
     archive=nowhere.barecat metric_is last_success_timestamp_seconds 0
     metrics_are_well_formed

@@ -10,7 +10,8 @@
  *   FAULT_ALONE   set: programs that this one starts have no faults
  *   FAULT_MARK    a file that is made when the fault happens, so that a run without it is known
  *
- *   EIO, ENOSPC, ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL, EMFILE, EAGAIN, ENOMEM    it fails so
+ *   EIO, ENOSPC, ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL, EMFILE, EAGAIN, ENOMEM, EPERM, EDQUOT, EFBIG,
+ *   ESTALE        it fails so
  *   short         half of the bytes, once
  *   kill          SIGKILL before the call
  *   torn          half of the bytes, then SIGKILL
@@ -82,7 +83,8 @@ static inline int fault_error_named(const char *how)
         int number;
     } errors[] = {{"ENOSPC", ENOSPC}, {"ENOLCK", ENOLCK}, {"EOPNOTSUPP", EOPNOTSUPP},
                   {"ENOSYS", ENOSYS}, {"EINVAL", EINVAL}, {"EMFILE", EMFILE},
-                  {"EAGAIN", EAGAIN}, {"ENOMEM", ENOMEM}};
+                  {"EAGAIN", EAGAIN}, {"ENOMEM", ENOMEM}, {"EPERM", EPERM},
+                  {"EDQUOT", EDQUOT}, {"EFBIG", EFBIG},   {"ESTALE", ESTALE}};
 
     for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
         if (strcmp(how, errors[i].name) == 0)

@@ -286,7 +286,8 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
         return code;
     /*
      * A commit that fails may be on disk all the same: then the bytes that it refers to must be
-     * kept. The next writer finds out, and cuts off what is not in use.
+     * kept. Where it was not rolled back, the next writer finds out, and cuts off what is not in
+     * use.
      */
     writer->committed = true;
     code = sb_database_run(writer->db, "COMMIT", err);

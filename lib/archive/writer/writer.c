@@ -60,23 +60,35 @@ static bool is_locked(const struct sb_writer *writer)
  * writing. The next writer cuts the end of a shard; a shard that the run made may by now hold bytes
  * of Barecat's, and be counted.
  */
-static bool undo_unlocked(struct sb_writer *writer)
+static bool undo_unlocked(struct sb_writer *writer, uint32_t most)
 {
     struct sb_error ignored;
     uint32_t counted;
 
     return sb_hold_begin(&writer->hold, writer->db, &ignored) == SB_OK &&
            sb_shard_count_in_use(writer->db, writer->hold.path, &counted, &ignored) == SB_OK &&
-           sb_settle_undo(&writer->hold, counted);
+           counted <= most && sb_settle_undo(&writer->hold, counted);
+}
+
+/*
+ * A commit has failed. Where SQLite could roll it back, as with a full disk, none of the new shards
+ * is counted; else what is on the disk is not known, and all is kept for the next writer.
+ */
+static bool undo_commit(struct sb_writer *writer)
+{
+    if (writer->mode != SB_APPEND || !writer->shards)
+        return false;
+    return undo_unlocked(writer,
+                         sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards));
 }
 
 /* While the locks are still held: so only this run's files are undone. */
 static bool undo(struct sb_writer *writer)
 {
     if (writer->committed)
-        return writer->finished;
+        return writer->finished || undo_commit(writer);
     if (writer->settled && !is_locked(writer))
-        return undo_unlocked(writer);
+        return undo_unlocked(writer, SB_SHARD_MAX + 1);
     if (writer->shards && is_locked(writer))
         sb_shard_out_undo(writer->shards);
     return writer->settled && sb_settle_undo(&writer->hold, 0);

@@ -1,5 +1,7 @@
 #include "store/codec/codec.h"
 
+#include "core/thread.h"
+
 #include <bzlib.h>
 #include <lz4frame.h>
 #include <lzma.h>
@@ -47,6 +49,7 @@ struct sb_codec {
     const struct format *format;
     int level;
     unsigned threads;
+    struct sb_thread_reserve *reserve; /* of these, as far as they could be started */
 
     /* Of a decompressor: */
     bool inside;  /* a member or frame, or before the first */
@@ -337,10 +340,10 @@ static enum sb_code begin_unxz(struct sb_codec *codec, int64_t size, struct sb_e
 }
 
 /* The size of blocks, and so the bytes, follow from the level alone. */
-static lzma_ret begin_threads(struct sb_codec *codec)
+static lzma_ret begin_threads(struct sb_codec *codec, unsigned threads)
 {
     lzma_mt options = {
-        .threads = codec->threads,
+        .threads = threads,
         .timeout = PATIENCE,
         .preset = (uint32_t)codec->level,
         .check = LZMA_CHECK_CRC64,
@@ -365,14 +368,18 @@ static enum sb_code begin_xz(struct sb_codec *codec, int64_t size, struct sb_err
 {
     lzma_options_lzma options;
     lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
+    unsigned threads = codec->threads;
     lzma_ret result;
 
     if (lzma_lzma_preset(&options, (uint32_t)codec->level))
         return sb_fail(err, SB_INVALID, "xz has no level %d", codec->level);
     if (size >= 0 && size < (int64_t)options.dict_size)
         options.dict_size = size < LZMA_DICT_SIZE_MIN ? LZMA_DICT_SIZE_MIN : (uint32_t)size;
-    result = codec->threads > 0 ? begin_threads(codec)
-                                : lzma_stream_encoder(&codec->as.xz, filters, LZMA_CHECK_CRC64);
+    if (threads > 0)
+        codec->reserve = sb_threads_reserve(&threads);
+    /* Where none can be started it is one block. */
+    result = threads > 0 ? begin_threads(codec, threads)
+                         : lzma_stream_encoder(&codec->as.xz, filters, LZMA_CHECK_CRC64);
     return result == LZMA_OK ? SB_OK : xz_failure(codec, result, err);
 }
 
@@ -385,7 +392,9 @@ static lzma_ret run_xz(struct sb_codec *codec, struct sb_codec_io *io)
     xz->avail_in = io->in_size;
     xz->next_out = (uint8_t *)io->out;
     xz->avail_out = io->capacity;
+    sb_threads_use(codec->reserve);
     result = lzma_code(xz, io->end ? LZMA_FINISH : LZMA_RUN);
+    sb_threads_use(NULL);
     took(io, io->in_size - xz->avail_in);
     io->made = io->capacity - xz->avail_out;
     return result;
@@ -418,6 +427,7 @@ static enum sb_code step_xz(struct sb_codec *codec, struct sb_codec_io *io, stru
 static void free_xz(struct sb_codec *codec)
 {
     lzma_end(&codec->as.xz);
+    sb_threads_release(codec->reserve);
 }
 
 /* zstd */

@@ -3,7 +3,6 @@
 #include "core/interrupt.h"
 #include "core/thread.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -171,17 +170,15 @@ static void destroy_lock(struct sb_flow *flow)
     pthread_mutex_destroy(&flow->lock);
 }
 
-static enum sb_code start_thread(struct sb_flow *flow, struct sb_error *err)
+/* Where none can be started, the consumer decompresses. */
+static void start_thread(struct sb_flow *flow)
 {
     pthread_mutex_init(&flow->lock, NULL);
     pthread_cond_init(&flow->filled, NULL);
     pthread_cond_init(&flow->emptied, NULL);
     flow->threaded = sb_thread_start(&flow->thread, run_ahead, flow);
-    if (flow->threaded)
-        return SB_OK;
-    sb_fail_errno(err, errno, "starting a thread");
-    destroy_lock(flow);
-    return err->code;
+    if (!flow->threaded)
+        destroy_lock(flow);
 }
 
 static void end_thread(struct sb_flow *flow)
@@ -217,7 +214,7 @@ enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
     if (!code)
         code = make_blocks(flow, sb_feed_filters(flow->feed) ? BLOCKS_AHEAD : 1, err);
     if (!code && sb_feed_filters(flow->feed))
-        code = start_thread(flow, err);
+        start_thread(flow);
     flow->more_threads = options->threads > 1;
     if (code) {
         sb_flow_free(flow);

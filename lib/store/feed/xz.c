@@ -2,6 +2,7 @@
 
 #include "core/context.h"
 #include "core/interrupt.h"
+#include "core/thread.h"
 
 #include <lzma.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 struct xz_feed {
     struct sb_feed base;
     lzma_stream stream;
+    struct sb_thread_reserve *reserve;
     uint64_t memory;   /* at most */
     bool looked;       /* at the first block, or need not */
     bool in_end;       /* no more comes from below */
@@ -86,7 +88,9 @@ static enum sb_code decompress_some(struct xz_feed *feed, struct sb_error *err)
 
     if (sb_feed_is_over(&feed->base))
         return sb_fail_interrupt(err);
+    sb_threads_use(feed->reserve);
     result = lzma_code(&feed->stream, feed->in_end ? LZMA_FINISH : LZMA_RUN);
+    sb_threads_use(NULL);
     if (result == LZMA_STREAM_END)
         return SB_END;
     return result == LZMA_OK ? SB_OK : refuse(feed, result, err);
@@ -116,6 +120,7 @@ static void free_xz(struct sb_feed *base)
     struct xz_feed *feed = (struct xz_feed *)base;
 
     lzma_end(&feed->stream);
+    sb_threads_release(feed->reserve);
     free(feed);
 }
 
@@ -130,10 +135,12 @@ static lzma_ret begin(struct xz_feed *feed, unsigned threads)
         .memlimit_stop = given ? given : MEMORY_USUAL,
     };
 
+    if (threads > 1)
+        feed->reserve = sb_threads_reserve(&options.threads);
     feed->memory = options.memlimit_stop;
     feed->stream = (lzma_stream)LZMA_STREAM_INIT;
-    return threads > 1 ? lzma_stream_decoder_mt(&feed->stream, &options)
-                       : lzma_stream_decoder(&feed->stream, feed->memory, LZMA_CONCATENATED);
+    return feed->reserve ? lzma_stream_decoder_mt(&feed->stream, &options)
+                         : lzma_stream_decoder(&feed->stream, feed->memory, LZMA_CONCATENATED);
 }
 
 enum sb_code sb_feed_xz(struct sb_feed **out, struct sb_feed *from, unsigned threads,
@@ -147,7 +154,7 @@ enum sb_code sb_feed_xz(struct sb_feed **out, struct sb_feed *from, unsigned thr
     feed->base = sb_feed_on(&ops, from);
     feed->looked = threads <= 1;
     if (begin(feed, threads) != LZMA_OK) {
-        free(feed);
+        free_xz(&feed->base);
         return sb_fail_memory(err);
     }
     *out = &feed->base;

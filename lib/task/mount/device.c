@@ -51,33 +51,77 @@ enum sb_code sb_device_take(struct sb_device *device, int fd, struct sb_error *e
                    fd);
 }
 
+/* Why it could not be mounted: the call that failed first, and the helper after it. */
+struct refusal {
+    const char *call;
+    int failure;
+    bool helped;    /* the helper was run */
+    char said[256]; /* its first line, without its name */
+};
+
+/* Until the helper has closed it. */
+static void hear(int fd, char *said, size_t capacity)
+{
+    static const char name[] = HELPER ": ";
+    char rest[256];
+    size_t used = 0;
+    ssize_t got;
+
+    while ((got = read(fd, rest, sizeof(rest))) > 0 || (got < 0 && errno == EINTR)) {
+        size_t size = got > 0 ? (size_t)got : 0;
+
+        size = size < capacity - 1 - used ? size : capacity - 1 - used;
+        memcpy(said + used, rest, size);
+        used += size;
+    }
+    said[used] = '\0';
+    said[strcspn(said, "\n")] = '\0';
+    if (strncmp(said, name, strlen(name)) == 0)
+        memmove(said, said + strlen(name), strlen(said + strlen(name)) + 1);
+}
+
+static int spawn(pid_t *child, char *const *words, char **environment, int heard)
+{
+    posix_spawn_file_actions_t actions;
+    int failure;
+
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, heard, STDERR_FILENO);
+    failure = posix_spawnp(child, words[0], &actions, NULL, words, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    return failure;
+}
+
 /*
  * Runs the helper, which gets one end of a pair of sockets as _FUSE_COMMFD, unless that is -1.
  * False where there is none; *status is its own.
  */
-static bool run_helper(char *const *words, int socket, int *status)
+static bool run_helper(char *const *words, int socket, int *status, struct refusal *refusal)
 {
     char variable[32];
     char **environment;
-    posix_spawn_file_actions_t actions;
     size_t count = 0;
+    int ends[2], failure;
     pid_t child;
-    int failure;
 
     while (environ[count])
         count++;
     environment = calloc(count + 2, sizeof(*environment));
-    if (!environment)
+    if (!environment || pipe2(ends, O_CLOEXEC) != 0) {
+        free(environment);
         return false;
+    }
     memcpy(environment, environ, count * sizeof(*environment));
     snprintf(variable, sizeof(variable), "_FUSE_COMMFD=%d", socket);
     if (socket >= 0)
         environment[count] = variable;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    failure = posix_spawnp(&child, words[0], &actions, NULL, words, environment);
-    posix_spawn_file_actions_destroy(&actions);
+    failure = spawn(&child, words, environment, ends[1]);
     free(environment);
+    close(ends[1]);
+    if (!failure)
+        hear(ends[0], refusal->said, sizeof(refusal->said));
+    close(ends[0]);
+    refusal->helped = !failure;
     if (failure)
         return false;
     while (waitpid(child, status, 0) < 0) {
@@ -107,7 +151,7 @@ static int receive(int socket)
     return fd;
 }
 
-static bool mount_by_helper(int *fd, const char *dir, bool allow_other)
+static bool mount_by_helper(int *fd, const char *dir, bool allow_other, struct refusal *refusal)
 {
     char *words[] = {(char *)HELPER,
                      (char *)"-o",
@@ -123,46 +167,67 @@ static bool mount_by_helper(int *fd, const char *dir, bool allow_other)
         return false;
     fcntl(sockets[0], F_SETFD, FD_CLOEXEC);
     *fd = -1;
-    if (run_helper(words, sockets[1], &status) && status == 0)
+    if (run_helper(words, sockets[1], &status, refusal) && status == 0)
         *fd = receive(sockets[0]);
     close(sockets[0]);
     close(sockets[1]);
     return *fd >= 0;
 }
 
-/* errno says why not. */
-static bool mount_directly(int *fd, const char *dir, bool allow_other)
+static bool mount_directly(int *fd, const char *dir, bool allow_other, struct refusal *refusal)
 {
     char options[160];
-    int failure;
 
+    *refusal = (struct refusal){.call = "open " DEVICE};
     *fd = open(DEVICE, O_RDWR | O_CLOEXEC);
-    if (*fd < 0)
+    if (*fd < 0) {
+        refusal->failure = errno;
         return false;
+    }
     snprintf(options, sizeof(options), "fd=%d,rootmode=%o,user_id=%u,group_id=%u%s", *fd, S_IFDIR,
              getuid(), getgid(), allow_other ? ",allow_other,default_permissions" : "");
     if (mount("shardbox", dir, TYPE, MS_NOSUID | MS_NODEV | MS_RDONLY, options) == 0)
         return true;
-    failure = errno;
+    refusal->call = "mount";
+    refusal->failure = errno;
     close(*fd);
     *fd = -1;
-    errno = failure;
     return false;
 }
 
-static enum sb_code fail_mount(const char *dir, bool allow_other, int failure, struct sb_error *err)
+static bool is_refused(const struct refusal *refusal)
 {
+    return refusal->failure == EPERM || refusal->failure == EACCES;
+}
+
+/* What is not in use already. */
+static const char *advice(const struct refusal *refusal)
+{
+    if (refusal->helped)
+        return geteuid() == 0 ? "" : "; or run it in a user namespace, by 'unshare -rm'";
+    if (geteuid() == 0)
+        return "; give the container CAP_SYS_ADMIN and " DEVICE
+               ", or run it in a user namespace, by 'unshare -rm'";
+    return "; an administrator can install " HELPER
+           " (package fuse3), or run it in a user namespace, by 'unshare -rm'";
+}
+
+static enum sb_code fail_mount(const char *dir, const struct refusal *refusal, struct sb_error *err)
+{
+    char reason[128];
+
     if (access(DEVICE, F_OK) != 0)
         return sb_fail(err, SB_INVALID,
                        "%s: cannot be mounted: there is no " DEVICE " here; an administrator can "
                        "load the kernel's module fuse, or give that device to a container",
                        dir);
-    if (failure != EPERM && failure != EACCES)
-        return sb_fail_errno(err, failure, "%s: cannot be mounted", dir);
-    return sb_fail(err, SB_INVALID,
-                   "%s: cannot be mounted by this user; an administrator can install " HELPER
-                   " (package fuse3)%s, or run it in a user namespace, by 'unshare -rm'",
-                   dir, allow_other ? ", with user_allow_other in /etc/fuse.conf" : "");
+    sb_fail(err, SB_SYSTEM, "%s: cannot be mounted: %s: %s%s%s%s", dir, refusal->call,
+            strerror_r(refusal->failure, reason, sizeof(reason)),
+            refusal->helped ? "; " HELPER ": " : "",
+            refusal->helped && !*refusal->said ? "has failed" : refusal->said,
+            is_refused(refusal) ? advice(refusal) : "");
+    err->sys_errno = refusal->failure;
+    return SB_SYSTEM;
 }
 
 /* dir: without links. False with errno. */
@@ -171,12 +236,13 @@ static bool unmount(const char *dir, bool lazy)
     char *words[] = {(char *)HELPER, (char *)(lazy ? "-uz" : "-u"),
                      (char *)"-q",   (char *)"--",
                      (char *)dir,    NULL};
+    struct refusal ignored = {0};
     int status, failure;
 
     if (umount2(dir, UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0)) == 0)
         return true;
     failure = errno;
-    if (failure == EPERM && run_helper(words, -1, &status) && status == 0)
+    if (failure == EPERM && run_helper(words, -1, &status, &ignored) && status == 0)
         return true;
     errno = failure;
     return false;
@@ -262,17 +328,15 @@ static enum sb_code identify(struct sb_device *device, const char *dir, struct s
 enum sb_code sb_device_mount(struct sb_device *device, const char *dir, bool allow_other,
                              struct sb_error *err)
 {
-    int failure;
+    struct refusal refusal;
 
     *device = (struct sb_device){.fd = -1};
     if (sb_mounted_list_new(&device->list, err) || clear(device->list, dir, err))
         return err->code;
-    if (mount_directly(&device->fd, dir, allow_other))
+    if (mount_directly(&device->fd, dir, allow_other, &refusal) ||
+        (is_refused(&refusal) && mount_by_helper(&device->fd, dir, allow_other, &refusal)))
         return identify(device, dir, err);
-    failure = errno;
-    if ((failure == EPERM || failure == EACCES) && mount_by_helper(&device->fd, dir, allow_other))
-        return identify(device, dir, err);
-    return fail_mount(dir, allow_other, failure, err);
+    return fail_mount(dir, &refusal, err);
 }
 
 static enum sb_code fail_unmount(const char *dir, int failure, struct sb_error *err)

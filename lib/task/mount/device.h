@@ -22,7 +22,8 @@ struct sb_device {
 
 /*
  * Mounts at a directory, an absolute path, read-only. What is left there of a mount whose server is
- * gone is unmounted first. SB_INVALID: there is no way; the text says what an administrator can do.
+ * gone is unmounted first. SB_SYSTEM, SB_INVALID: there is no way; the text says which call has
+ * failed, what fusermount3 said, and what else an administrator can do.
  */
 enum sb_code sb_device_mount(struct sb_device *device, const char *dir, bool allow_other,
                              struct sb_error *err) SB_CHECKED;

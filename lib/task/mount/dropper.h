@@ -10,7 +10,7 @@
 struct sb_dropper;
 struct sb_server;
 
-/* server: kept. */
+/* server: kept. NULL where no thread can be started. */
 enum sb_code sb_dropper_start(struct sb_dropper **out, struct sb_server *server,
                               struct sb_error *err) SB_CHECKED;
 

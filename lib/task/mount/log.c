@@ -3,7 +3,6 @@
 #include "core/events.h"
 #include "core/thread.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -104,7 +103,7 @@ struct sb_notify sb_log_notify(struct sb_log *log)
     return (struct sb_notify){.call = notified, .context = log};
 }
 
-void sb_log_drain(struct sb_log *log, const struct sb_notify *notify)
+static void drain(struct sb_log *log, const struct sb_notify *notify)
 {
     struct sb_events events;
     int64_t dropped;
@@ -122,6 +121,12 @@ void sb_log_drain(struct sb_log *log, const struct sb_notify *notify)
         sb_report(notify, SB_PROBLEM, "more", NULL, "%" PRId64 " more lines were left out",
                   dropped);
     sb_events_release(&events);
+}
+
+void sb_log_drain(struct sb_log *log, const struct sb_notify *notify)
+{
+    if (!log->running)
+        drain(log, notify);
 }
 
 /* Waits until something waits to be passed on. False: it is to end, and nothing does. */
@@ -142,7 +147,7 @@ static void *pass_on(void *argument)
     struct sb_log *log = argument;
 
     while (wait_for_more(log))
-        sb_log_drain(log, log->notify);
+        drain(log, log->notify);
     pthread_mutex_lock(&log->lock);
     log->ended = true;
     pthread_cond_signal(&log->over);
@@ -150,12 +155,10 @@ static void *pass_on(void *argument)
     return NULL;
 }
 
-enum sb_code sb_log_start(struct sb_log *log, const struct sb_notify *notify, struct sb_error *err)
+void sb_log_start(struct sb_log *log, const struct sb_notify *notify)
 {
     log->notify = notify;
     log->running = sb_thread_start(&log->thread, pass_on, log);
-    return log->running ? SB_OK
-                        : sb_fail_errno(err, errno, "a thread for the log cannot be started");
 }
 
 void sb_log_end(struct sb_log *log)
@@ -163,6 +166,8 @@ void sb_log_end(struct sb_log *log)
     struct timespec until;
     int failure = 0;
 
+    if (!log->running && log->notify)
+        drain(log, log->notify);
     if (!log->running)
         return;
     clock_gettime(CLOCK_MONOTONIC, &until);

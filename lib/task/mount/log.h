@@ -15,12 +15,11 @@ struct sb_log;
 enum sb_code sb_log_new(struct sb_log **out, int wake, struct sb_error *err) SB_CHECKED;
 void sb_log_free(struct sb_log *log); /* ends its thread; NULL is allowed */
 
-/* Passes on all that waits. Only before sb_log_start. */
+/* Passes on all that waits, unless the thread does that. */
 void sb_log_drain(struct sb_log *log, const struct sb_notify *notify);
 
-/* Starts the thread: lines are passed on as they come. notify is kept. */
-enum sb_code sb_log_start(struct sb_log *log, const struct sb_notify *notify,
-                          struct sb_error *err) SB_CHECKED;
+/* Starts the thread, if that can be: lines are passed on as they come. notify is kept. */
+void sb_log_start(struct sb_log *log, const struct sb_notify *notify);
 
 /* Ends the thread once all is passed on. Where that takes longer than a second or two, it is not
  * waited for any more: then what it passes on is not known. */

@@ -169,22 +169,35 @@ static void sleep_again(const struct sb_mount *mount)
         return;
 }
 
+/* What other threads do, as far as there are any. Who answers requests may not drop: files that
+ * were damaged stay so then. */
+static void take_news(struct sb_mount *mount)
+{
+    sleep_again(mount);
+    sb_log_drain(mount->log, mount->options.notify);
+    if (mount->dropper)
+        sb_dropper_wake(mount->dropper);
+    else if (sb_workers_device(mount->workers) < 0)
+        sb_server_drop_damaged(mount->server);
+}
+
 static void wait_once(struct serving *serving)
 {
     struct sb_mount *mount = serving->mount;
     struct pollfd waits[] = {
         {.fd = mount->signals, .events = POLLIN},
         {.fd = mount->wake, .events = POLLIN},
+        {.fd = sb_workers_device(mount->workers), .events = POLLIN},
     };
 
-    if (poll(waits, 2, idle_time(serving)) < 0)
+    if (poll(waits, 3, idle_time(serving)) < 0)
         return;
     if (waits[0].revents)
         take_signal(serving);
-    if (waits[1].revents) {
-        sleep_again(mount);
-        sb_dropper_wake(mount->dropper);
-    }
+    if (waits[1].revents)
+        take_news(mount);
+    if (waits[2].revents)
+        sb_workers_answer(mount->workers);
     look_after_child(serving);
     if (sb_workers_have_ended(mount->workers) && serving->child == 0)
         serving->over = true;
@@ -250,7 +263,9 @@ enum sb_code sb_mount_start(struct sb_mount *mount, struct sb_error *err)
                             mount->options.threads, mount->wake, err);
     if (!code)
         code = sb_dropper_start(&mount->dropper, mount->server, err);
-    return code ? code : sb_log_start(mount->log, mount->options.notify, err);
+    if (!code)
+        sb_log_start(mount->log, mount->options.notify);
+    return code;
 }
 
 enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status, struct sb_error *err)

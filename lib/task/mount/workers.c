@@ -5,6 +5,7 @@
 
 #define FUSE_USE_VERSION 31
 #include <errno.h>
+#include <fcntl.h>
 #include <fuse3/fuse_lowlevel.h>
 #include <poll.h>
 #include <signal.h>
@@ -59,7 +60,9 @@ struct sb_workers {
     atomic_bool watched; /* the watcher looks, else it waits until that is set */
     pthread_cond_t watch;
     unsigned parked;
-    unsigned count; /* threads that were started */
+    unsigned count;         /* threads that were started */
+    bool none;              /* could be: the caller answers, and no thread is started later */
+    struct fuse_buf buffer; /* of the caller */
     struct worker workers[];
 };
 
@@ -244,7 +247,7 @@ enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *sess
 {
     const struct sigaction action = {.sa_handler = ignore};
     struct sb_workers *workers = calloc(1, sizeof(*workers) + most * sizeof(*workers->workers));
-    bool started;
+    const int device = fuse_session_fd(session);
 
     *out = NULL;
     if (!workers)
@@ -259,17 +262,34 @@ enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *sess
     pthread_cond_init(&workers->watch, NULL);
     pthread_mutex_lock(&workers->lock);
     start_another(workers);
-    started = workers->count > 0;
+    workers->none = workers->count == 0;
     pthread_mutex_unlock(&workers->lock);
-    if (!started) {
-        sb_fail_errno(err, errno, "a thread that answers cannot be started");
-        sb_workers_stop(workers);
-        return err->code;
-    }
+    /* A request may be taken back between the poll and the read. */
+    if (workers->none)
+        fcntl(device, F_SETFL, fcntl(device, F_GETFL) | O_NONBLOCK);
     /* Without it a request that takes long keeps others waiting, and no more. */
-    workers->has_watcher = most > 1 && sb_thread_start(&workers->watcher, watch, workers);
+    workers->has_watcher =
+        !workers->none && most > 1 && sb_thread_start(&workers->watcher, watch, workers);
     *out = workers;
     return SB_OK;
+}
+
+int sb_workers_device(const struct sb_workers *workers)
+{
+    return workers->none && !atomic_load(&workers->ended) ? fuse_session_fd(workers->session) : -1;
+}
+
+void sb_workers_answer(struct sb_workers *workers)
+{
+    int got = fuse_session_receive_buf(workers->session, &workers->buffer);
+
+    if (got <= 0) {
+        goes_on(workers, got);
+        return;
+    }
+    atomic_store(&workers->failures, 0);
+    atomic_store(&workers->last, sb_clock_ns());
+    fuse_session_process_buf(workers->session, &workers->buffer);
 }
 
 bool sb_workers_have_ended(const struct sb_workers *workers)
@@ -313,5 +333,6 @@ void sb_workers_stop(struct sb_workers *workers)
     pthread_cond_destroy(&workers->next);
     pthread_cond_destroy(&workers->watch);
     pthread_mutex_destroy(&workers->lock);
+    free(workers->buffer.mem);
     free(workers);
 }

@@ -1,6 +1,7 @@
 #include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "archive/index_io.h"
 #include "archive/parent.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
@@ -33,7 +34,8 @@
 struct integrity {
     sqlite3 *db;
     pthread_t thread;
-    bool running; /* the thread must be joined */
+    bool running;              /* the thread must be joined */
+    const struct verify *here; /* without a thread, while it runs */
     bool quick;
     int64_t milliseconds; /* that it took */
     atomic_bool stop; /* set before it is interrupted, so that it is known which lines are older */
@@ -49,7 +51,8 @@ static int should_stop(void *context)
 {
     struct integrity *check = context;
 
-    return atomic_load(&check->stop) || sb_interrupted();
+    return atomic_load(&check->stop) || sb_interrupted() ||
+           (check->here && sb_verify_is_over(check->here));
 }
 
 /* A check that is interrupted reports pages as unused that it has only not seen yet. */
@@ -65,10 +68,18 @@ static void keep_line(struct integrity *check, const char *line)
         check->code = sb_fail_memory(&check->err);
 }
 
+static void forget_lines(struct integrity *check)
+{
+    while (check->line_count > 0)
+        free(check->lines[--check->line_count]);
+}
+
 static enum sb_code read_lines(struct integrity *check, const char *pragma)
 {
     sqlite3_stmt *statement = NULL;
+    int failure;
 
+    sb_index_io_failure();
     check->code = sb_database_prepare(check->db, &statement, pragma, &check->err);
     while (sb_database_row(statement, &check->code, &check->err)) {
         const char *line = (const char *)sqlite3_column_text(statement, 0);
@@ -79,13 +90,13 @@ static enum sb_code read_lines(struct integrity *check, const char *pragma)
         check->code = SB_OK;
     }
     sqlite3_finalize(statement);
+    /* Of a page that cannot be read it says that it is damaged, and goes on. */
+    failure = sb_index_io_failure();
+    if (failure && check->code == SB_OK)
+        check->code = sb_database_fail_errno(check->db, failure, &check->err);
+    if (check->code == SB_SYSTEM)
+        forget_lines(check);
     return check->code;
-}
-
-static void forget_lines(struct integrity *check)
-{
-    while (check->line_count > 0)
-        free(check->lines[--check->line_count]);
 }
 
 /*
@@ -158,9 +169,7 @@ enum sb_code sb_verify_integrity_start(struct verify *verify, struct sb_error *e
     if (code != SB_OK)
         return code;
     sqlite3_progress_handler(check->db, 10000, should_stop, check);
-    if (!sb_thread_start(&check->thread, run_integrity, check))
-        return sb_fail_errno(err, errno, "cannot start a thread");
-    check->running = true;
+    check->running = sb_thread_start(&check->thread, run_integrity, check);
     return SB_OK;
 }
 
@@ -199,14 +208,18 @@ void sb_verify_integrity_free(struct integrity *check)
     free(check);
 }
 
-/* Joins the thread, which a signal stops, or the end of the time. */
+/* Joins the thread, which a signal stops, or the end of the time; without one it runs here. */
 static void wait_for(const struct verify *verify, struct integrity *check)
 {
-    do {
+    if (!check->running) {
+        check->here = verify;
+        run_integrity(check);
+    }
+    while (check->running) {
         if (sb_interrupted() || sb_verify_is_over(verify))
             interrupt(check);
         check->running = !join_within(check, WAIT_NANOSECONDS);
-    } while (check->running);
+    }
 }
 
 enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struct sb_error *err)
