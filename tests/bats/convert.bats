@@ -934,6 +934,30 @@ PYTHON
     [ "$(tar tf a.tar)" = "$(printf '%s\n' ./ sub-file sub.d/ sub.d/y sub/ sub/x sub0/)" ]
 }
 
+@test "a tar that was shuffled comes out of an archive in its order, with directories last" {
+    mkdir -p t/x t/e
+    for n in 5 3 1 4 2; do
+        echo "$n" >t/x/$n
+    done
+    : >t/x/empty
+    (cd t && tar cf ../shuffled.tar --no-recursion x/5 x/empty x/3 x/1 e x/4 x x/2)
+    run_ok sb convert shuffled.tar a.barecat
+    for kind in tar zip; do
+        run_ok sb convert a.barecat "b.$kind"
+        [[ $(bsdtar tf "b.$kind" | grep -vx x/empty | xargs) == 'x/5 x/3 x/1 x/4 x/2 e/ x/' ]] ||
+            fail "$(bsdtar tf "b.$kind")"
+        run_ok sb diff -C a.barecat "b.$kind"
+    done
+    chmod 555 t/x
+    touch -d 2001-01-01 t/x
+    run_ok sb sync t a.barecat
+    run_ok sb convert --force a.barecat b.tar
+    mkdir out
+    tar xpf b.tar -C out
+    [[ $(stat -c '%a %Y' out/x) == $(stat -c '%a %Y' t/x) ]]
+    chmod 755 t/x out/x
+}
+
 @test "links keep their targets beside files that fill the memory" {
     release_build # 45 conversions of 10 MB
     local target i j

@@ -56,6 +56,20 @@ parts_hold() {
     cat p-{0,1,2}.barecat-shard-00000 | cmp - a.barecat-shard-00000
 }
 
+@test "within a part samples stay in the order of a shuffled tar, also through an archive" {
+    mkdir s
+    for n in 5 3 1 4 2; do
+        echo $n | tee s/$n.cls >s/$n.txt
+    done
+    (cd s && tar cf ../s.tar {5,3,1,4,2}.{cls,txt})
+    run_ok sb convert s.tar s.barecat
+    for input in s.tar s.barecat; do
+        run_ok sb split --force --samples --parts=2 -o 'p-{}.tar' "$input"
+        [[ $(tar tf p-0.tar | xargs) == '5.cls 5.txt 3.cls 3.txt 1.cls 1.txt' ]] || fail "$(tar tf p-0.tar)"
+        [[ $(tar tf p-1.tar | xargs) == '4.cls 4.txt 2.cls 2.txt' ]] || fail "$(tar tf p-1.tar)"
+    done
+}
+
 @test "numbers have as many digits as the last one needs" {
     make_files
     run_ok sb split --parts=11 -o 'p{}.barecat' a.barecat

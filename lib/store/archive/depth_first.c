@@ -110,3 +110,28 @@ enum sb_code sb_depth_first_next(struct sb_depth_first *walk, struct sb_entry *e
             return code;
     }
 }
+
+enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is, struct sb_error *err)
+{
+    static const struct sb_query files = {
+        .order = SB_BY_ADDRESS, .files = true, .all_shards = true};
+    struct sb_entry entry, last = {.offset = -1};
+    struct sb_cursor *cursor;
+    struct sb_buf path = {0};
+    enum sb_code code = sb_cursor_open(&cursor, archive, &files, err);
+
+    *is = true;
+    while (!code && *is && !(code = sb_cursor_next(cursor, &entry, err))) {
+        /* Files that share their bytes are the first one's, here. */
+        if (entry.defect || entry.size == 0 ||
+            (entry.shard == last.shard && entry.offset == last.offset))
+            continue;
+        *is = sb_compare_bytes(path.data, path.size, entry.path, entry.path_size) < 0;
+        last = entry;
+        if (sb_buf_set(&path, entry.path, entry.path_size))
+            code = sb_fail_memory(err);
+    }
+    sb_buf_release(&path);
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}

@@ -44,6 +44,7 @@ enum stage {
 
 static const enum stage by_address[] = {STAGE_ROOT, STAGE_DIRS, STAGE_FILES, STAGE_OVER};
 static const enum stage depth_first[] = {STAGE_ROOT, STAGE_TREE, STAGE_OVER};
+static const enum stage files_first[] = {STAGE_FILES, STAGE_ROOT, STAGE_DIRS, STAGE_OVER};
 static const enum stage by_sample[] = {STAGE_SAMPLES, STAGE_ROOT, STAGE_DIRS, STAGE_OVER};
 static const enum stage selection[] = {STAGE_SELECTION, STAGE_OVER};
 
@@ -662,17 +663,24 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
  */
 static enum sb_code choose_walk(struct archive_source *source, struct sb_error *err)
 {
-    enum sb_code code;
+    bool as_stored = false;
+    enum sb_code code = SB_OK;
 
-    source->stage = source->options.samples       ? by_sample
-                    : source->options.depth_first ? depth_first
-                                                  : by_address;
-    if (source->options.path_count == 0)
-        return SB_OK;
-    code = sb_select_new(&source->select, source->archive, source->options.paths,
-                         source->options.path_count, SB_REACH_SUBTREE, err);
-    if (!code && (source->options.path_count > 1 || !sb_select_everything(source->select)))
-        source->stage = selection;
+    source->stage = source->options.samples ? by_sample : by_address;
+    if (source->options.path_count > 0) {
+        code = sb_select_new(&source->select, source->archive, source->options.paths,
+                             source->options.path_count, SB_REACH_SUBTREE, err);
+        if (code)
+            return code;
+        if (source->options.path_count > 1 || !sb_select_everything(source->select)) {
+            source->stage = selection;
+            return SB_OK;
+        }
+    }
+    if (source->options.depth_first && !source->options.samples) {
+        code = sb_depth_first_is_stored(source->archive, &as_stored, err);
+        source->stage = as_stored ? depth_first : files_first;
+    }
     return code;
 }
 

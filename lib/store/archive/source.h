@@ -19,7 +19,8 @@ struct sb_archive_source_options {
     char *const *paths; /* PATH and GLOB arguments: these, in one walk by path. What matches nothing
                            is reported as "missing". None: everything, files by address. */
     size_t path_count;
-    bool depth_first; /* everything comes as depth_first.h has it, instead of directories first
+    bool depth_first; /* everything comes as depth_first.h has it, or where files lie in another
+                         order files by address and then directories; instead of directories first
                          and then files by address. Directories about which nothing is known but
                          that they hold something do not come. */
     const struct sb_sample_order *samples; /* the files of a sample are neighbours, directories come
