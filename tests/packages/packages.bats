@@ -74,12 +74,15 @@ uses='
     output_lacks shardbox
 }
 
-@test "the tarball: unpacked, put on the paths of three shells, used, and taken off them" {
-    bare 'echo "# mine" >.bashrc; tar xf *.tar.gz; mv shardbox-*-linux-*/ "it'\''s here"'
+@test "the tarball: unpacked, put on the paths of three shells and of logins, used, and taken off them" {
+    bare 'echo "[ -n \"\$PS1\" ] || return; # mine" >.bashrc; rm -f .profile .bash_login; touch .bash_profile; tar xf *.tar.gz; mv shardbox-*-linux-*/ "it'\''s here"'
     for ((i = 0; i < 2; i++)); do
         run_ok bare '"it'\''s here"/setup'
     done
+    output_has "give its path: /root/it's here/bin/shardbox"
     [[ $(grep -c '>>> shardbox' "$BARE/root/.bashrc") == 1 ]]
+    run_ok bare "PATH=/usr/bin:/bin bash -lc 'shardbox --version'"
+    run_ok bare "PATH=/usr/bin:/bin bash -c '. ./.bashrc; shardbox --version'"
     run_ok bare "bash -ic '${uses//\'/\'\\\'\'}'"
     run_ok bare 'bash -ic "shardbox --version && complete -p shardbox"'
     run_ok bare 'zsh -ic "shardbox --version && print \$_comps[shardbox] && man -w shardbox-pack"'
@@ -87,7 +90,7 @@ uses='
     run_ok bare 'fish -ic "shardbox --version && complete -C \"shardbox unp\""'
     output_has unpack
     run_ok bare '"it'\''s here"/setup --remove'
-    [[ $(cat "$BARE/root/.bashrc") == '# mine' ]]
-    run_ok bare 'cat .zshrc .config/fish/config.fish'
+    [[ $(cat "$BARE/root/.bashrc") == *'# mine' ]]
+    run_ok bare 'cat .bash_profile .zshrc .config/fish/config.fish'
     output_is ''
 }
