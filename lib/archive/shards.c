@@ -11,6 +11,7 @@
 #include "core/open_files.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +167,18 @@ static enum sb_code check_number(uint32_t shard, struct sb_error *err)
     return sb_fail(err, SB_NOENT, "shard %u: there can be no such shard", shard);
 }
 
+static enum sb_code fail_to_find(const char *name, struct sb_error *err)
+{
+    int number = errno;
+    char target[PATH_MAX];
+    ssize_t size = number == ENOENT ? readlink(name, target, sizeof(target)) : -1;
+
+    if (size < 0)
+        return sb_fail_errno(err, number, "%s", name);
+    return sb_fail(err, SB_NOENT, "%s: is a link to %.*s, which is not there", name, (int)size,
+                   target);
+}
+
 /* Looks for a shard under one base. SB_NOENT: it is not there. */
 static enum sb_code look_at(const char *base, const char *suffix, uint32_t shard,
                             struct sb_buf *name, struct stat *st, struct sb_error *err)
@@ -176,7 +189,7 @@ static enum sb_code look_at(const char *base, const char *suffix, uint32_t shard
         return SB_OK;
     if (errno == ELOOP)
         return sb_fail(err, SB_FORMAT, "%s: too many symbolic links", name->data);
-    return sb_fail_errno(err, errno, "%s", name->data);
+    return fail_to_find(name->data, err);
 }
 
 /*

@@ -162,6 +162,17 @@ untouched() {
     run_ok sb verify --strict v.barecat
 }
 
+@test "files of one name with the same bytes are no conflict, as in merge" {
+    archive c.barecat a=one e=five
+    for output in '-o v.barecat a.barecat' '--append -o v.barecat'; do
+        # shellcheck disable=SC2086 # words
+        run_ok sb merge-symlink $output c.barecat
+        [[ $(paths v.barecat) == 'a d/1 e' ]] || fail "$(paths v.barecat)"
+        [[ $(sb cat v.barecat a) == one ]]
+    done
+    run_ok sb verify v.barecat
+}
+
 @test "a directory in several sources has the metadata of the first, or under last of the last" {
     chmod 711 made/d
     sb pack c.barecat -C made .
@@ -399,7 +410,9 @@ interrupt_renames() {
     [[ $(echo v.barecat*) == 'v.barecat*' ]]
     sb merge-symlink -o v.barecat a.barecat
     remember v.barecat
-    run_fail 1 sb merge-symlink -n --append -o v.barecat a.barecat
+    archive c.barecat a=another
+    run_ok sb merge-symlink -n --append -o v.barecat a.barecat
+    run_fail 1 sb merge-symlink -n --append -o v.barecat c.barecat
     untouched
 }
 
@@ -469,6 +482,11 @@ view() {
     done
     run_fail 1 sb verify --present v.barecat
     output_has "v.barecat-shard-00001: has not arrived (9 bytes)"
+    run_fail 1 sb cat v.barecat b
+    stderr_is "shardbox cat: b: v.barecat-shard-00001: is a link to b.barecat-shard-00000, which is not there"
+    mkdir out
+    run_fail 1 sb unpack -C out v.barecat b
+    stderr_has "is a link to b.barecat-shard-00000, which is not there"
 }
 
 @test "verify: a source that is shorter is a defect, also where no file reaches as far" {

@@ -106,6 +106,13 @@ static enum sb_code refuse(struct merge *merge, const char *name, const char *fi
     return SB_OK;
 }
 
+/* Files of one name that are equal are no conflict. */
+static bool is_equal(const struct sb_entry *a, const struct sb_entry *b)
+{
+    return a->type == b->type && (a->has & b->has & SB_HAS_CRC) && a->size == b->size &&
+           a->crc32c == b->crc32c;
+}
+
 /*
  * Compares with the output's entry of this name. SB_OK: the row is to be written, and *replaces: in
  * place of `old`; SB_END: it is not.
@@ -121,7 +128,7 @@ static enum sb_code meet_holdings(struct merge *merge, struct sb_entry *old, boo
         return code == SB_NOENT ? SB_OK : code;
     if (entry->type == SB_DIR)
         return duplicates == SB_DUPLICATE_LAST ? SB_OK : SB_END;
-    if (duplicates == SB_DUPLICATE_ERROR) {
+    if (duplicates == SB_DUPLICATE_ERROR && !is_equal(entry, old)) {
         code = refuse(merge, entry->path, merge->options->output,
                       merge->inputs[merge->held_input].path, err);
         return code ? code : SB_END;
@@ -204,7 +211,7 @@ static enum sb_code meet_held(struct merge *merge, const struct sb_entry *entry,
                   "is a directory in %s, and a file in %s, which is left out", held_path, path);
         return SB_OK;
     }
-    if (entry->type != SB_DIR && duplicates == SB_DUPLICATE_ERROR)
+    if (entry->type != SB_DIR && duplicates == SB_DUPLICATE_ERROR && !is_equal(entry, &merge->held))
         return refuse(merge, entry->path, held_path, path, err);
     if (entry->type != SB_DIR)
         merge->result->passed_over++;
