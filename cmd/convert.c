@@ -216,6 +216,24 @@ static void convert_note_counts(const struct convert_settings *settings,
                      settings->output, counts->unchecked);
 }
 
+/* Small records that are compressed each by itself become larger. */
+#define LARGE_BAG (256 << 10)
+
+static void advise_dictionary(const struct convert_settings *settings,
+                              const struct sb_sink_counts *counts)
+{
+    bool bagz =
+        settings->output_type.kind == SB_BAG && settings->output_type.filter != SB_FILTER_NONE;
+    struct stat st;
+
+    if (bagz && counts->bytes >= LARGE_BAG && !settings->records.bag.dictionary &&
+        stat(settings->output, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > counts->bytes)
+        message_warning("%s: is larger than its records, as each is compressed by itself; "
+                        "--dictionary=FILE helps ('zstd --train' makes one of samples), and a .bag "
+                        "is not compressed",
+                        settings->output);
+}
+
 /* The last line on stderr: the error, or that not everything was done. */
 static void convert_conclude(const struct convert_settings *settings,
                              const struct sb_convert_result *result, enum sb_code code,
@@ -375,6 +393,7 @@ static int convert(const struct convert_settings *settings)
     free(arrays);
     if (!code && !result.done) {
         convert_note_counts(settings, &result.counts);
+        advise_dictionary(settings, &result.counts);
         report_summary(&report, settings->output, sb_convert_output_word(&wanted));
     }
     if (!code && !settings->dry_run)

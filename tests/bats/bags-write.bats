@@ -312,6 +312,17 @@ break_append() {
     [[ $(lines_of links.bag) == 1 ]]
 }
 
+@test "a .bagz that is larger than its records says once what helps" {
+    seq 1000000 1040000 >lines
+    run_ok sb convert --frame=line lines a.bagz
+    stderr_is "shardbox convert: a.bagz: is larger than its records, as each is compressed by itself; --dictionary=FILE helps ('zstd --train' makes one of samples), and a .bag is not compressed"
+    for more in "lines a.bag" "lines -q b.bagz"; do
+        # shellcheck disable=SC2086 # words
+        run_ok sb convert --frame=line $more
+        stderr_is ''
+    done
+}
+
 @test "what makes no sense is refused" {
     setup_lines
     run_fail 2 sb convert --frame=line lines 'a@*.bagz'
