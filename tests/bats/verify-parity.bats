@@ -402,7 +402,8 @@ EOF_PYTHON
     stderr_is "shardbox verify: set: its parity file was missing, and is made again"
     rm set-shard-00001-parity
     size=$(stat -c %s set-shard-00000-parity)
-    for at in 0 $((size / 4096 / 2 * 4096)) $((size - 4096)); do
+    middle=$((size / 2))
+    for at in 0 $((middle - middle % 4096)) $((size - 4096)); do
         head -c 4096 /dev/zero | dd of=set-shard-00000-parity bs=1M seek="$at" oflag=seek_bytes conv=notrunc status=none
     done
     for page in $(seq 0 $((size / 4096 - 1))); do

@@ -97,7 +97,7 @@ enum sb_code sb_protect_has_tail(const char *index, const char *name, bool *has,
         snprintf(query, sizeof(query),
                  "SELECT max(offset + size) FROM main.files WHERE shard = %u AND size > 0", i);
         code = shard ? sb_database_integer(db, query, 0, &end, err) : err->code;
-        *has = !code && stat(shard, &st) == 0 && st.st_size > end;
+        *has = shard && !code && stat(shard, &st) == 0 && st.st_size > end;
         free(shard);
     }
     sb_database_close(db);

@@ -3,14 +3,14 @@
  * (shardbox-archive(5)). Of a file that is no part of an archive: FILE-before-repair.
  *
  * It grows by each repair. What a repair replaces is synced here, and then the head, which counts
- * it, before it is replaced: what lies behind that is of bytes that are still in their place. The
+ * it, before it is replaced: the bytes of what comes after that are still in their place. The
  * head has 24 bytes; numbers are little-endian:
  *
  *        0    8  "SBREPAIR"
  *        8    8  the end of what is synced
  *       16    4  CRC32C of the 16 bytes before it
- *       20    4  in --parity-dir: CRC32C of the directory of the archive, resolved, a zero byte,
- * and the name of that; else 0
+ *       20    4  in --parity-dir: CRC32C of the resolved directory, a zero byte and the name of
+ *                the archive; else 0
  *
  * Records follow. Each is a header of 40 bytes, a name and the bytes:
  *
