@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SUM           148
+#define SUM_SIZE      8
 #define TYPE          156
 #define SIZE          124
 #define SIZE_SIZE     12
@@ -14,6 +16,30 @@
 bool sb_tar_all_zeros(const char *data, size_t size)
 {
     return size == 0 || (data[0] == 0 && memcmp(data, data + 1, size - 1) == 0);
+}
+
+/* POSIX: the sum of a header's bytes, the sum's own place counted as blanks. */
+bool sb_tar_is_header(const void *block)
+{
+    const unsigned char *bytes = block;
+    char field[SUM_SIZE + 1] = {0};
+    long sum = SUM_SIZE * ' ', negative = 0, told;
+    char *end;
+
+    for (size_t i = 0; i < SB_TAR_BLOCK; i++) {
+        if (i == SUM)
+            i += SUM_SIZE;
+        sum += bytes[i];
+        negative += bytes[i] & 0x80 ? 256 : 0;
+    }
+    memcpy(field, bytes + SUM, SUM_SIZE);
+    told = strtol(field, &end, 8);
+    return end > field && (told == sum || told == sum - negative);
+}
+
+bool sb_tar_has_magic(const void *block)
+{
+    return memcmp((const char *)block + GNU_MAGIC, "ustar", 5) == 0;
 }
 
 size_t sb_tar_zero_blocks(const char *header, size_t size)
@@ -213,6 +239,17 @@ bool sb_tar_is_continued(const char *header, size_t size)
 #define CPIO_NAME_SIZE 94
 #define CPIO_CHECK     102
 #define CPIO_DIGITS    8
+
+bool sb_cpio_begins(const void *data, size_t size)
+{
+    static const char *const magics[] = {"070701", "070702", "070707", "\xc7\x71", "\x71\xc7"};
+
+    for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
+        if (size >= strlen(magics[i]) && memcmp(data, magics[i], strlen(magics[i])) == 0)
+            return true;
+    }
+    return false;
+}
 
 static bool is_newc(const char *header)
 {

@@ -18,6 +18,12 @@
 
 bool sb_tar_all_zeros(const char *data, size_t size);
 
+/* Is this block a header, by its sum? Old programs took the bytes for signed numbers. */
+bool sb_tar_is_header(const void *block);
+
+/* Has it the mark of ustar, which those of v7 do not have? */
+bool sb_tar_has_magic(const void *block);
+
 /* How many blocks of nothing but zeros are at the end. */
 size_t sb_tar_zero_blocks(const char *header, size_t size);
 
@@ -35,6 +41,9 @@ bool sb_tar_is_continued(const char *header, size_t size);
 
 /* The sum of the member's bytes, from a header of a cpio in the format that has it ("crc"). */
 bool sb_cpio_sum(const char *header, size_t size, uint32_t *sum);
+
+/* Does a header of any format of cpio begin so? */
+bool sb_cpio_begins(const void *data, size_t size);
 
 /* The size of the name that a header in the "new ASCII" format of cpio gives; 0 of any other. */
 #define SB_CPIO_HEADER 110

@@ -903,24 +903,11 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     return SB_OK;
 }
 
-/* POSIX: the sum of a header's bytes, the sum's own place counted as blanks. */
-static bool is_header(const unsigned char *head)
-{
-    unsigned long sum = 0;
-    char field[9] = {0};
-    char *end;
-
-    for (size_t i = 0; i < SB_TAR_BLOCK; i++)
-        sum += i >= 148 && i < 156 ? ' ' : head[i];
-    memcpy(field, head + 148, 8);
-    return strtoul(field, &end, 8) == sum && end > field;
-}
-
 /* A tar begins with a name, and that may be like anything: its header is surer than a few bytes. */
 static enum sb_sure begins_as_tar(const struct sb_input *input)
 {
     if (input->first_size == SB_TAR_BLOCK &&
-        (is_header(input->first) || memcmp(input->first, zeros, SB_TAR_BLOCK) == 0))
+        (sb_tar_is_header(input->first) || memcmp(input->first, zeros, SB_TAR_BLOCK) == 0))
         return SB_BY_HEADER;
     return sb_filter_by_content(input->first, input->first_size) != SB_FILTER_NONE ? SB_BY_FILTER
                                                                                    : SB_NO;
@@ -928,13 +915,7 @@ static enum sb_sure begins_as_tar(const struct sb_input *input)
 
 static enum sb_sure begins_as_cpio(const struct sb_input *input)
 {
-    static const char *const magics[] = {"070701", "070702", "070707", "\xc7\x71", "\x71\xc7"};
-
-    for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
-        if (sb_input_begins(input, magics[i], strlen(magics[i])))
-            return SB_BY_MAGIC;
-    }
-    return SB_NO;
+    return sb_cpio_begins(input->first, input->first_size) ? SB_BY_MAGIC : SB_NO;
 }
 
 static const char *unproved(const struct sb_input *input)
