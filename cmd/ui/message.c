@@ -240,6 +240,7 @@ static void notify(void *context, enum sb_level level, const char *kind, const c
         message_note("%s%s%s", before, colon, text);
         break;
     case SB_WARNING:
+    case SB_LOSS:
         message_warning("%s%s%s", before, colon, text);
         break;
     case SB_PROBLEM:

@@ -308,9 +308,7 @@ static enum sb_code finish(struct tar_source *source, struct sb_error *err)
         sb_report(source->notify, SB_WARNING, "trailing", NULL,
                   "%s: more follows after its end, at byte %" PRId64 " or later; it is ignored",
                   source->base.name, end);
-    if (sb_flow_junk(source->flow))
-        sb_report(source->notify, SB_PROBLEM, "damaged", NULL,
-                  "%s: junk follows the compressed data, and is ignored", source->base.name);
+    sb_flow_report_tail(source->flow, source->base.name, source->notify);
     return SB_END;
 }
 
