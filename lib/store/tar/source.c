@@ -47,6 +47,10 @@ struct tar_source {
     const char *block;
     size_t block_size;
     int64_t block_at;
+    bool again; /* it is given again, to the reader of the next tar */
+
+    int64_t tar_at;     /* where the tar begins: after others, with ignore_zeros */
+    struct sb_buf rest; /* a block of two of the flow, where something follows the end */
 
     /* The header that is read: what of it lies in earlier blocks. */
     bool tapping;
@@ -86,7 +90,7 @@ static struct tar_source *to_tar(struct sb_source *source)
 /* Bytes of the tar that libarchive is done with. */
 static int64_t position(const struct tar_source *source)
 {
-    return archive_filter_bytes(source->archive, 0);
+    return source->tar_at + archive_filter_bytes(source->archive, 0);
 }
 
 /* Do its bytes lie in a file as they are? */
@@ -128,6 +132,11 @@ static la_ssize_t read_block(struct archive *archive, void *context, const void 
     size_t tapped = source->tap.size, size = 0;
     const void *block = NULL;
 
+    if (source->again) {
+        source->again = false;
+        *data = source->block;
+        return (la_ssize_t)source->block_size;
+    }
     source->in_code = keep_header(source, &source->in_err);
     if (!source->in_code && source->tapping && source->block_at - source->header_at > HEADER_MAX)
         source->in_code = refuse_header(source, &source->in_err);
@@ -249,67 +258,210 @@ static const char *foreign(const struct tar_source *source)
                                          : "is neither a tar nor a cpio";
 }
 
-/* Does anything but zeros come? All of it is read, unless that has nobody to wait for it. */
-static enum sb_code read_rest(struct tar_source *source, bool *more, struct sb_error *err)
-{
-    int64_t end = source->block_at + (int64_t)source->block_size;
-    int64_t at = position(source);
-    const void *data = at < end ? raw_bytes(source, at, end) : NULL;
-    size_t size = data ? (size_t)(end - at) : 0;
-    enum sb_code code = SB_OK;
+/* What follows the end of a tar or cpio. */
+struct rest {
+    const char *word; /* of sb_tail_word; NULL: zeros, or nothing */
+    int64_t at;       /* the first byte that is no zero, and of a tar its header */
+    bool junk;        /* something else came before the tar */
+};
 
-    *more = false;
-    while (!code && !(*more && in_file(source))) {
-        *more = *more || !sb_tar_all_zeros(data, size);
-        code = sb_flow_next(source->flow, &data, &size, err);
+static void pass_rest(struct tar_source *source, size_t size)
+{
+    source->block += size;
+    source->block_at += (int64_t)size;
+    source->block_size -= size;
+}
+
+/* libarchive is done: block becomes what it has not taken, which then is not in the tap. */
+static enum sb_code begin_rest(struct tar_source *source, struct sb_error *err)
+{
+    int64_t at = position(source), end = source->block_at + (int64_t)source->block_size;
+    const char *data = at < end ? raw_bytes(source, at, end) : NULL;
+    bool tapped = data && at < source->block_at;
+
+    if (tapped && sb_buf_set(&source->rest, data, (size_t)(end - at)))
+        return sb_fail_memory(err);
+    source->block = tapped ? source->rest.data : data;
+    source->block_size = data ? (size_t)(end - at) : 0;
+    source->block_at = data ? at : end;
+    return SB_OK;
+}
+
+/* Makes block_size a block of a tar at least; SB_END where there is not as much. */
+static enum sb_code more_of_rest(struct tar_source *source, struct sb_error *err)
+{
+    while (source->block_size < SB_TAR_BLOCK) {
+        char left[SB_TAR_BLOCK];
+        size_t left_size = source->block_size, size;
+        const void *data;
+        enum sb_code code = sb_heed_interrupt(err);
+
+        if (left_size > 0)
+            memcpy(left, source->block, left_size);
+        if (!code)
+            code = sb_flow_next(source->flow, &data, &size, err);
+        if (code)
+            return code;
+        source->block = data;
+        source->block_size = left_size + size;
+        if (left_size == 0)
+            continue;
+        if (sb_buf_set(&source->rest, left, left_size) || sb_buf_add(&source->rest, data, size))
+            return sb_fail_memory(err);
+        source->block = source->rest.data;
+    }
+    return SB_OK;
+}
+
+/*
+ * False: pass the block. After junk only headers with a magic count, and only where blocks of the
+ * tar would begin.
+ */
+static bool look_at_block(struct tar_source *source, struct rest *rest)
+{
+    size_t size = source->block_size < SB_TAR_BLOCK ? source->block_size : SB_TAR_BLOCK, past = 0;
+    const char *block = source->block;
+
+    if (sb_tar_all_zeros(block, size))
+        return false;
+    rest->junk = rest->word != NULL;
+    if (rest->junk && (size < SB_TAR_BLOCK || !sb_tar_has_magic(block) || !sb_tar_is_header(block)))
+        return false;
+    while (block[past] == '\0')
+        past++;
+    rest->word = sb_tail_word(block + past, source->block_size - past);
+    rest->at = source->block_at + (int64_t)past;
+    if (rest->word != sb_tail_junk)
+        pass_rest(source, past);
+    return rest->word != sb_tail_junk;
+}
+
+/* Looks through it to the first that is neither zeros nor junk, where block is then. */
+static enum sb_code look_at_rest(struct tar_source *source, struct rest *rest, struct sb_error *err)
+{
+    enum sb_code code = begin_rest(source, err);
+
+    *rest = (struct rest){0};
+    while (!code) {
+        code = more_of_rest(source, err);
+        if (code && code != SB_END)
+            return code;
+        if (source->block_size > 0 && look_at_block(source, rest))
+            return SB_OK;
+        if (!code)
+            pass_rest(source,
+                      source->block_size < SB_TAR_BLOCK ? source->block_size : SB_TAR_BLOCK);
     }
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code check_end_blocks(struct tar_source *source, size_t zero_blocks, bool more,
-                                     struct sb_error *err)
+/* Whoever writes a pipe can end, and compressed data is checked. */
+static enum sb_code read_to_end(struct tar_source *source, struct sb_error *err)
 {
-    if (is_cpio(source) || zero_blocks >= 2)
-        return SB_OK;
-    if (zero_blocks == 0) {
-        sb_report(source->notify, SB_PROBLEM, "truncated", NULL,
-                  "%s: there is no mark at its end; it may be cut short", source->base.name);
-        return SB_OK;
-    }
-    if (more) {
-        sb_report(source->notify, SB_PROBLEM, "damaged", NULL,
-                  "%s: only half of the mark at its end is there", source->base.name);
-        return SB_OK;
-    }
-    return sb_fail(err, SB_DAMAGED, "%s: cut short within the mark at its end", source->base.name);
+    enum sb_code code = SB_OK;
+    const void *data;
+    size_t size;
+
+    while (!code && !in_file(source))
+        code = sb_flow_next(source->flow, &data, &size, err);
+    return code == SB_END ? SB_OK : code;
 }
 
-/* SB_END when the end is sound, or what is wrong was reported. */
+static void check_end_blocks(struct tar_source *source, size_t zero_blocks, bool more)
+{
+    bool whole = !more && sb_flow_is_whole(source->flow);
+
+    if (is_cpio(source) || zero_blocks >= 2)
+        return;
+    sb_report(source->notify, whole ? SB_WARNING : SB_PROBLEM, more ? "damaged" : "truncated", NULL,
+              "%s: %s%s", source->base.name,
+              zero_blocks == 1 ? "only half of the mark at its end is there"
+                               : "there is no mark at its end",
+              whole  ? "; its compression shows that nothing else is missing"
+              : more ? ""
+                     : "; it may be cut short");
+}
+
+static void report_rest(struct tar_source *source, const struct rest *rest)
+{
+    const char *name = source->base.name;
+
+    if (rest->word == sb_tail_junk)
+        sb_report(source->notify, SB_LOSS, "trailing", NULL,
+                  "%s: junk follows its end, at byte %" PRId64 ", and is ignored", name, rest->at);
+    else if (rest->word == sb_tail_tar && !is_cpio(source))
+        sb_report(source->notify, SB_PROBLEM, "trailing", NULL,
+                  "%s: another tar follows its end, at byte %" PRId64
+                  ", and is not read; --ignore-zeros reads it, too",
+                  name, rest->at);
+    else if (rest->word)
+        sb_report(source->notify, SB_PROBLEM, "trailing", NULL,
+                  "%s: %s follows its end, at byte %" PRId64
+                  ", and is not read; give each in an input of its own",
+                  name, rest->word, rest->at);
+    sb_flow_report_tail(source->flow, name, source->notify);
+}
+
+static enum sb_code open_reader(struct tar_source *source, struct sb_error *err);
+
+/* A tar follows, at the beginning of block. */
+static enum sb_code go_on(struct tar_source *source, const struct rest *rest, struct sb_error *err)
+{
+    struct archive *last = source->archive;
+    enum sb_code code;
+
+    if (rest->junk)
+        sb_report(source->notify, SB_LOSS, "trailing", NULL,
+                  "%s: junk comes before the tar at byte %" PRId64 ", and is ignored",
+                  source->base.name, rest->at);
+    archive_entry_free(source->entry);
+    source->entry = NULL;
+    source->tar_at = source->block_at;
+    source->again = true;
+    code = open_reader(source, err);
+    if (source->archive)
+        archive_read_free(last);
+    else
+        source->archive = last;
+    return code;
+}
+
+/* SB_END when the end is sound, or what is wrong was reported; SB_OK when another tar follows. */
 static enum sb_code finish(struct tar_source *source, struct sb_error *err)
 {
     int64_t end = position(source);
     const char *tail = raw_bytes(source, source->header_at, end);
     size_t zero_blocks = 0;
     enum sb_code code;
-    bool more;
+    struct rest rest;
 
     if (tail)
         zero_blocks = sb_tar_zero_blocks(tail, (size_t)(end - source->header_at));
-    source->ended = true;
     report_strayed(source);
-    code = read_rest(source, &more, err);
-    if (!code && more && end == (int64_t)zero_blocks * SB_TAR_BLOCK)
-        code = sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
-    if (!code)
-        code = check_end_blocks(source, zero_blocks, more, err);
+    code = look_at_rest(source, &rest, err);
     if (code)
         return code;
-    if (more)
-        sb_report(source->notify, SB_WARNING, "trailing", NULL,
-                  "%s: more follows after its end, at byte %" PRId64 " or later; it is ignored",
-                  source->base.name, end);
-    sb_flow_report_tail(source->flow, source->base.name, source->notify);
+    if (rest.word == sb_tail_tar && !is_cpio(source) && sb_context_now->ignore_zeros)
+        return go_on(source, &rest, err);
+    source->ended = true;
+    code = read_to_end(source, err);
+    if (!code && rest.word == sb_tail_junk && end == (int64_t)zero_blocks * SB_TAR_BLOCK)
+        code = sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
+    if (code)
+        return code;
+    check_end_blocks(source, zero_blocks, rest.word != NULL);
+    report_rest(source, &rest);
     return SB_END;
+}
+
+/* Is what libarchive finds no block of the beginning of a mark at the end? */
+static bool ends_in_zeros(struct tar_source *source)
+{
+    int64_t at = position(source), end = source->block_at + (int64_t)source->block_size;
+    const char *data = raw_bytes(source, at, end);
+
+    return !is_cpio(source) && data && at > 0 && !source->in_code && end - at < SB_TAR_BLOCK &&
+           at == source->header_at && sb_tar_all_zeros(data, (size_t)(end - at));
 }
 
 /* Members */
@@ -663,9 +815,13 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     enum sb_code code;
     bool held;
 
+    if (result == ARCHIVE_FATAL && ends_in_zeros(source))
+        result = ARCHIVE_EOF;
     switch (result) {
     case ARCHIVE_EOF:
         code = finish(source, err);
+        if (!code)
+            return SB_OK;
         if (code != SB_END)
             return break_off(source, err);
         sb_cpio_links_begin_all(&source->links);
@@ -830,6 +986,7 @@ static void free_tar(struct sb_source *base)
     sb_buf_release(&source->name);
     sb_buf_release(&source->target);
     sb_buf_release(&source->tap);
+    sb_buf_release(&source->rest);
     sb_cpio_links_release(&source->links);
     free(source);
 }
