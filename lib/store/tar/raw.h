@@ -33,6 +33,21 @@ bool sb_tar_size_is_other(const char *header, size_t size);
 /* Has it a pax record of that key, in UTF-8? */
 bool sb_tar_pax_has(const char *header, size_t size, const char *key);
 
+/*
+ * The last record of that key in its global pax headers, which hold from then on; of size 0 where
+ * it takes an earlier one back. NULL: there is none.
+ */
+const char *sb_tar_global(const char *header, size_t size, const char *key, size_t *value_size);
+
+/* Has it a pax record of that key of its own? */
+bool sb_tar_pax_own(const char *header, size_t size, const char *key);
+
+/* A time of a pax record: nanoseconds since 1970. False when out of range. */
+bool sb_tar_pax_time(const char *text, size_t size, int64_t *ns);
+
+/* The volume label that comes before it; NULL: there is none. */
+const char *sb_tar_label(const char *header, size_t size, size_t *label_size);
+
 /* The pax record "mtime", if there is one within range: nanoseconds since 1970. */
 bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns);
 

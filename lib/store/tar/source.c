@@ -27,6 +27,11 @@
 
 #define SMALL_INPUT ((int64_t)1 << 20) /* where nobody minds how many threads decompress it */
 
+/* What global pax headers say of all members that say nothing else themselves. */
+enum global { GLOBAL_MTIME, GLOBAL_UID, GLOBAL_GID, GLOBAL_USER, GLOBAL_GROUP, GLOBALS };
+
+static const char *const global_keys[GLOBALS] = {"mtime", "uid", "gid", "uname", "gname"};
+
 struct tar_source {
     struct sb_source base;
     struct sb_input *input;
@@ -61,6 +66,8 @@ struct tar_source {
     enum sb_code broken; /* why nothing more can be read; SB_OK: it can */
     struct sb_error broken_err;
     int64_t strayed; /* blocks since the last header that are no header */
+
+    struct sb_buf globals[GLOBALS]; /* of this tar, so far; empty: none */
 
     struct sb_cpio_links links; /* only of a cpio */
 
@@ -416,6 +423,8 @@ static enum sb_code go_on(struct tar_source *source, const struct rest *rest, st
                   source->base.name, rest->at);
     archive_entry_free(source->entry);
     source->entry = NULL;
+    for (int i = 0; i < GLOBALS; i++)
+        sb_buf_clear(&source->globals[i]);
     source->tar_at = source->block_at;
     source->again = true;
     code = open_reader(source, err);
@@ -466,14 +475,69 @@ static bool ends_in_zeros(struct tar_source *source)
 
 /* Members */
 
+/* The blocks of a member before its bytes, where there is more than one in a tar; else NULL. */
+static const char *extended_header(struct tar_source *source, size_t *size)
+{
+    *size = (size_t)(source->data_at - source->header_at);
+    return !is_cpio(source) && *size > SB_TAR_BLOCK
+               ? raw_bytes(source, source->header_at, source->data_at)
+               : NULL;
+}
+
+/* Global headers and volume labels, which libarchive passes over. */
+static enum sb_code take_globals(struct tar_source *source, struct sb_error *err)
+{
+    size_t size, text_size;
+    const char *header = extended_header(source, &size), *text;
+
+    if (!header)
+        return SB_OK;
+    for (int i = 0; i < GLOBALS; i++) {
+        text = sb_tar_global(header, size, global_keys[i], &text_size);
+        if (text && sb_buf_set(&source->globals[i], text, text_size))
+            return sb_fail_memory(err);
+    }
+    text = sb_tar_label(header, size, &text_size);
+    if (text)
+        sb_report(source->notify, SB_LOSS, "label", NULL,
+                  "%s: its volume label '%.*s' is not taken along", source->base.name,
+                  (int)text_size, text);
+    return SB_OK;
+}
+
+/* NULL: the member has it from its own header. */
+static const char *global(struct tar_source *source, enum global which)
+{
+    const char *header;
+    size_t size;
+
+    if (source->globals[which].size == 0)
+        return NULL;
+    header = extended_header(source, &size);
+    return header && sb_tar_pax_own(header, size, global_keys[which]) ? NULL
+                                                                      : source->globals[which].data;
+}
+
+static bool global_time(struct tar_source *source, struct timespec *time)
+{
+    const char *text = global(source, GLOBAL_MTIME);
+    int64_t ns;
+
+    if (!text || !sb_tar_pax_time(text, strlen(text), &ns))
+        return false;
+    *time = sb_time_split(ns);
+    return true;
+}
+
 static void fill_time(struct tar_source *source, struct sb_member *member)
 {
     struct archive_entry *entry = source->entry;
-    const struct timespec time = {.tv_sec = archive_entry_mtime(entry),
-                                  .tv_nsec = archive_entry_mtime_nsec(entry)};
+    struct timespec time = {.tv_sec = archive_entry_mtime(entry),
+                            .tv_nsec = archive_entry_mtime_nsec(entry)};
+    bool everywhere = global_time(source, &time);
     const char *header;
 
-    if (!archive_entry_mtime_is_set(entry))
+    if (!archive_entry_mtime_is_set(entry) && !everywhere)
         return;
     member->entry.has |= SB_HAS_MTIME;
     if (!sb_time_join(time, &member->entry.mtime_ns))
@@ -483,7 +547,7 @@ static void fill_time(struct tar_source *source, struct sb_member *member)
     member->has |= SB_KEEPS_NANOSECONDS;
 
     /* libarchive takes -1.5 for -1 + 0.5, and -0.5 for 0.5 */
-    if (time.tv_sec > 0 || time.tv_nsec == 0 || is_cpio(source))
+    if (time.tv_sec > 0 || time.tv_nsec == 0 || is_cpio(source) || everywhere)
         return;
     header = raw_bytes(source, source->header_at, source->data_at);
     if (header)
@@ -499,12 +563,12 @@ static bool is_id(int64_t id)
 /* No system has owners beyond 32 bits, but a header can hold them. */
 static void fill_ids(struct tar_source *source, struct sb_member *member)
 {
-    int64_t uid = archive_entry_uid(source->entry), gid = archive_entry_gid(source->entry);
+    const char *user = global(source, GLOBAL_UID), *group = global(source, GLOBAL_GID);
+    int64_t uid = user ? strtoll(user, NULL, 10) : archive_entry_uid(source->entry);
+    int64_t gid = group ? strtoll(group, NULL, 10) : archive_entry_gid(source->entry);
 
     if (!is_id(uid) || !is_id(gid))
-        sb_report(source->notify, SB_WARNING, "owner", present_name(source),
-                  "its owner %" PRId64 ":%" PRId64 " is none that there can be; left out", uid,
-                  gid);
+        sb_report(source->notify, SB_LOSS, "owner", present_name(source), SB_NO_OWNER, uid, gid);
     if (is_id(uid))
         member->entry.has |= SB_HAS_UID;
     if (is_id(gid))
@@ -516,10 +580,11 @@ static void fill_ids(struct tar_source *source, struct sb_member *member)
 static void fill_owner(struct tar_source *source, struct sb_member *member)
 {
     struct archive_entry *entry = source->entry;
+    const char *user = global(source, GLOBAL_USER), *group = global(source, GLOBAL_GROUP);
 
     fill_ids(source, member);
-    member->user = archive_entry_uname(entry);
-    member->group = archive_entry_gname(entry);
+    member->user = user ? user : archive_entry_uname(entry);
+    member->group = group ? group : archive_entry_gname(entry);
     member->has |= SB_KEEPS_OWNER;
     if ((member->user && member->user[0]) || (member->group && member->group[0]))
         member->has |= SB_KEEPS_OWNER_NAME;
@@ -838,8 +903,9 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     report_strayed(source);
     if (result == ARCHIVE_WARN)
         warn(source);
-    if (!is_usable(source))
-        return SB_OK;
+    code = take_globals(source, err);
+    if (code || !is_usable(source))
+        return code;
     fill_member(source, member);
     code = decode_names(source, member, err);
     if (!code)
@@ -987,6 +1053,8 @@ static void free_tar(struct sb_source *base)
     sb_buf_release(&source->target);
     sb_buf_release(&source->tap);
     sb_buf_release(&source->rest);
+    for (int i = 0; i < GLOBALS; i++)
+        sb_buf_release(&source->globals[i]);
     sb_cpio_links_release(&source->links);
     free(source);
 }
