@@ -187,6 +187,42 @@ left() {
     [[ ! -e c.barecat ]]
 }
 
+@test "an incremental dump is named, and --strict refuses it" {
+    mkdir d
+    touch d/kept d/gone
+    for format in gnu posix; do
+        tar --format=$format -g "$format.snapshot" -cf full.tar d
+        tar --format=$format -g "$format.snapshot" -cf next.tar d
+        run_ok sb convert --force next.tar a.barecat
+        stderr_is "shardbox convert: next.tar: is of an incremental dump, whose lists of directories are not applied: files that were deleted before it stay; 'tar -g /dev/null' applies them"
+        run_ok bash -c 'gzip -c full.tar | "$SHARDBOX" find -'
+        output_has d/kept
+        stderr_has 'is of an incremental dump'
+        run_fail 2 sb convert --strict next.tar b.barecat
+        [[ ! -e b.barecat ]]
+    done
+}
+
+@test "a part of a file that began in another volume is named, and not written" {
+    head -c 30000 /dev/zero >big
+    echo small >small
+    for format in gnu posix; do
+        tar --format=$format -M -L 20 -cf first.tar -f second.tar big small
+        gzip -kf second.tar
+        for file in second.tar second.tar.gz; do
+            run_fail 1 sb convert --force $file a.barecat
+            stderr_has 'big: is only a part of a file that began in another volume; left out'
+            [[ $(sb find a.barecat) == small ]]
+            run_fail 1 sb unpack --existing=replace -C out $file
+            [[ $(ls out) == small ]]
+            run_fail 1 sb cat $file small
+            output_is small
+        done
+        run_fail 2 sb convert --force first.tar c.barecat
+        stderr_has 'first.tar: damaged or cut short'
+    done
+}
+
 @test "global pax headers hold for what says nothing else itself, as in GNU tar" {
     printf 'one\n' >first
     printf 'two\n' >second

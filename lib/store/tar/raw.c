@@ -24,7 +24,7 @@ bool sb_tar_is_header(const void *block)
 {
     const unsigned char *bytes = block;
     char field[SUM_SIZE + 1] = {0};
-    long sum = SUM_SIZE * ' ', negative = 0, told;
+    long sum = SUM_SIZE * ' ', negative = 0, stated;
     char *end;
 
     for (size_t i = 0; i < SB_TAR_BLOCK; i++) {
@@ -34,8 +34,8 @@ bool sb_tar_is_header(const void *block)
         negative += bytes[i] & 0x80 ? 256 : 0;
     }
     memcpy(field, bytes + SUM, SUM_SIZE);
-    told = strtol(field, &end, 8);
-    return end > field && (told == sum || told == sum - negative);
+    stated = strtol(field, &end, 8);
+    return end > field && (stated == sum || stated == sum - negative);
 }
 
 bool sb_tar_has_magic(const void *block)
@@ -270,9 +270,19 @@ bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns)
            sb_tar_pax_time(record.value, record.value_size, ns);
 }
 
-bool sb_tar_is_continued(const char *header, size_t size)
+bool sb_tar_is_continued(const char *header, size_t size, const char **name, size_t *name_size)
 {
-    return size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + TYPE] == 'M';
+    const char *own = sb_tar_global(header, size, "GNU.volume.filename", name_size);
+
+    if (own)
+        *name = own;
+    return own || (size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + TYPE] == 'M');
+}
+
+bool sb_tar_is_dump(const char *header, size_t size)
+{
+    return (size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + TYPE] == 'D') ||
+           sb_tar_pax_own(header, size, "GNU.dumpdir");
 }
 
 #define CPIO_NAME_SIZE 94

@@ -51,8 +51,12 @@ const char *sb_tar_label(const char *header, size_t size, size_t *label_size);
 /* The pax record "mtime", if there is one within range: nanoseconds since 1970. */
 bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns);
 
-/* Is it a part of a file that began in another volume? */
-bool sb_tar_is_continued(const char *header, size_t size);
+/* Is it a part of a file that began in another volume? Sets the name of that where it has another
+ * one itself, as in a pax header. */
+bool sb_tar_is_continued(const char *header, size_t size, const char **name, size_t *name_size);
+
+/* Has it a list of what is in a directory, as incremental dumps of GNU tar do? */
+bool sb_tar_is_dump(const char *header, size_t size);
 
 /* The sum of the member's bytes, from a header of a cpio in the format that has it ("crc"). */
 bool sb_cpio_sum(const char *header, size_t size, uint32_t *sum);

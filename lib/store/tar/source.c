@@ -18,12 +18,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define TAP_MAX    ((size_t)4 << 20)   /* of a header, what is looked at beside libarchive */
 #define HEADER_MAX ((int64_t)16 << 20) /* libarchive holds all of it */
+
+#define NAME_SHOWN 512 /* bytes of a name that is only reported */
 
 #define SMALL_INPUT ((int64_t)1 << 20) /* where nobody minds how many threads decompress it */
 
@@ -69,6 +72,7 @@ struct tar_source {
 
     struct sb_buf globals[GLOBALS]; /* of this tar, so far; empty: none */
 
+    bool said_dump;             /* that it is incremental */
     struct sb_cpio_links links; /* only of a cpio */
 
     struct sb_charset *charset; /* of names; NULL: they stay as they are */
@@ -814,11 +818,44 @@ static enum sb_code sort_links(struct tar_source *source, struct sb_member *memb
     return sb_cpio_links_hold(&source->links, member, inode, err);
 }
 
+/* Another volume has the beginning of its bytes. Reports it, by its own name. */
+static bool is_continued(struct tar_source *source)
+{
+    size_t size = (size_t)(source->data_at - source->header_at), name_size;
+    const char *header = raw_bytes(source, source->header_at, source->data_at);
+    const char *name = present_name(source);
+    char text[NAME_SHOWN];
+
+    if (is_cpio(source) || !header || !sb_tar_is_continued(header, size, &name, &name_size))
+        return false;
+    if (name != present_name(source)) {
+        snprintf(text, sizeof(text), "%.*s", (int)name_size, name);
+        name = text;
+    }
+    sb_report(source->notify, SB_PROBLEM, "damaged", name,
+              "is only a part of a file that began in another volume; left out");
+    return true;
+}
+
+/* Directory lists of tar -g say what was deleted since the dump before. */
+static void heed_dump(struct tar_source *source)
+{
+    size_t size = (size_t)(source->data_at - source->header_at);
+    const char *header = raw_bytes(source, source->header_at, source->data_at);
+
+    if (source->said_dump || is_cpio(source) || !header || !sb_tar_is_dump(header, size))
+        return;
+    source->said_dump = true;
+    sb_report(source->notify, SB_LOSS, "incremental", NULL,
+              "%s: is of an incremental dump, whose lists of directories are not applied: files "
+              "that were deleted before it stay; 'tar -g /dev/null' applies them",
+              source->base.name);
+}
+
 /* Is it something that can be returned? Reports what is wrong with it. */
 static bool is_usable(struct tar_source *source)
 {
     const char *name = archive_entry_pathname(source->entry);
-    const char *header;
 
     if (!name || !name[0]) {
         sb_report(source->notify, SB_PROBLEM, "name", NULL,
@@ -831,14 +868,8 @@ static bool is_usable(struct tar_source *source)
                   "its size is negative; it is left out");
         return false;
     }
-    if (archive_entry_filetype(source->entry) || archive_entry_hardlink(source->entry))
-        return true;
-    header = raw_bytes(source, source->header_at, source->data_at);
-    if (!is_cpio(source) && header &&
-        sb_tar_is_continued(header, (size_t)(source->data_at - source->header_at)))
-        sb_report(source->notify, SB_PROBLEM, "damaged", name,
-                  "is only a part of a file that began in another volume");
-    return true;
+    heed_dump(source);
+    return !is_continued(source);
 }
 
 /* libarchive allocates a name before it reads it, and a cpio may promise 4 GiB. */
