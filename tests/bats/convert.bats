@@ -871,7 +871,7 @@ PYTHON
         head -c "$size" a.tar >cut.tar
         for input in cut.tar -; do
             run sb convert -q --force $input a.barecat <cut.tar
-            if ((size == 2048 || size == end)); then
+            if ((size == 2048 || size >= end)); then
                 ((status == 1)) || fail "cut at $size, $input"
             else
                 ((status == 2)) || fail "cut at $size, $input"
