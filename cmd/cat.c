@@ -210,6 +210,7 @@ static const struct option options[] = {
     OPTION_MORE("Input"),
     OPTION_FROM,
     OPTION_ICONV,
+    OPTION_IGNORE_ZEROS,
     OPTION_MEMLIMIT,
     OPTION_MAX_SIZE(struct settings),
     OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' CRC32C"),

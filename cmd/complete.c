@@ -39,6 +39,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "samples", struct settings, samples, "rows are samples"),
     OPTION_FROM,
     OPTION_ICONV,
+    OPTION_IGNORE_ZEROS,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,
 };

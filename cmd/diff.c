@@ -91,6 +91,7 @@ static const struct option options[] = {
     OPTION_BWLIMIT,
     OPTION_FROM,
     OPTION_ICONV,
+    OPTION_IGNORE_ZEROS,
     OPTION_MEMLIMIT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,

@@ -109,6 +109,7 @@ static const struct option options[] = {
     OPTION_MORE("Input"),
     OPTION_FROM,
     OPTION_ICONV,
+    OPTION_IGNORE_ZEROS,
     OPTION_MEMLIMIT,
     OPTION_THREADS(struct ls_settings, "threads that read a bag"),
     OPTION_BWLIMIT,

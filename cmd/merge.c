@@ -48,6 +48,7 @@ static const struct option options[] = {
     OPTIONS_FILTER(struct settings, "take"),
     OPTION_MORE("What is taken"),
     OPTION_ICONV,
+    OPTION_IGNORE_ZEROS,
     OPTION_MEMLIMIT,
     OPTION_GROUP("Reports"),
     OPTION_DRY_RUN(struct settings, dry_run),

@@ -78,6 +78,7 @@ static const struct option options[] = {
      .help = "requests that are answered at once (default: 16)"},
     OPTION_FROM,
     OPTION_ICONV,
+    OPTION_IGNORE_ZEROS,
     OPTIONS_BAG(struct mount_settings, opening.bag),
     OPTION_END,
 };

@@ -181,6 +181,7 @@ static const struct option options[] = {
     OPTION_MORE("Input"),
     OPTION_FROM,
     OPTION_ICONV,
+    OPTION_IGNORE_ZEROS,
     OPTION_MEMLIMIT,
     OPTION_END,
 };

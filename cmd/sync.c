@@ -88,6 +88,7 @@ static const struct option options[] = {
     OPTION_MORE("Input"),
     OPTION_FROM,
     OPTION_ICONV,
+    OPTION_IGNORE_ZEROS,
     OPTION_MEMLIMIT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,

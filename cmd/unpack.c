@@ -68,6 +68,7 @@ static const struct option options[] = {
     OPTION_MAX_SIZE(struct settings),
     OPTION_FROM,
     OPTION_ICONV,
+    OPTION_IGNORE_ZEROS,
     OPTION_MEMLIMIT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,

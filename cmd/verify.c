@@ -46,6 +46,7 @@ static const struct option options[] = {
     OPTION_MAX_SIZE(struct verify_settings),
     OPTION_FROM,
     OPTION_ICONV,
+    OPTION_IGNORE_ZEROS,
     OPTION_MEMLIMIT,
     OPTIONS_VERIFY_RECORDS(struct verify_settings, records),
     OPTIONS_VERIFY_CACHE(struct verify_settings, cache),

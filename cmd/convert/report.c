@@ -86,7 +86,7 @@ void report_event(void *context, enum sb_level level, const char *kind, const ch
     struct report *report = context;
 
     message_notify.call(message_notify.context, level, kind, subject, text);
-    if (level == SB_PROBLEM && report->out.file)
+    if (level >= SB_LOSS && report->out.file)
         report_problem(report, kind, subject, text);
 }
 

@@ -50,6 +50,14 @@ bool parse_iconv(void *settings, const char *value)
     return true;
 }
 
+bool parse_ignore_zeros(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    sb_context_now->ignore_zeros = true;
+    return true;
+}
+
 bool parse_memlimit(void *settings, const char *value)
 {
     int64_t size;

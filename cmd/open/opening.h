@@ -45,6 +45,14 @@ bool parse_from(void *settings, const char *value);
 /* Sets the charset of core/context.h. settings is not used. */
 bool parse_iconv(void *settings, const char *value);
 
+/* Of every command that reads tars. */
+#define OPTION_IGNORE_ZEROS                                                                        \
+    OPTION_CALL(0, "ignore-zeros", NULL, parse_ignore_zeros,                                       \
+                "read the tars that follow the end of a tar, too", OPERAND_NONE)
+
+/* Sets ignore_zeros of core/context.h. Neither is used. */
+bool parse_ignore_zeros(void *settings, const char *value);
+
 /* Of every command that reads compressed tars. */
 #define OPTION_MEMLIMIT                                                                            \
     OPTION_CALL(0, "memlimit", "SIZE", parse_memlimit,                                             \

@@ -310,6 +310,7 @@ static void notify(void *context, enum sb_level level, const char *kind, const c
         message_note("%s%s%s", before, colon, text);
         break;
     case SB_WARNING:
+    case SB_LOSS:
         if (!is_quiet && message_another(kind, -1))
             say_text("%s%s%s", before, colon, text);
         break;

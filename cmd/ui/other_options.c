@@ -59,7 +59,7 @@ static const struct {
     {"ls", "-G --no-group -g -o", "-l shows all; 'shardbox find --printf' shows what is wanted"},
     {"ls", "-C -x -m --format", "names are in columns on a terminal; leave it out"},
     {"ls", "-f", "-U is for that, and costs as much"},
-    {"ls", "-I --hide --ignore -B --ignore-backups", "'shardbox find --exclude=GLOB' leaves out"},
+    {"ls", "-I --hide -B --ignore-backups", "'shardbox find --exclude=GLOB' leaves out"},
     {"ls", "--time-style", "--full-time shows all of it; 'shardbox find --printf' the rest"},
     {"ls", "-N --literal -Q -b --quoting-style --escape", "names are raw on a pipe; leave it out"},
     {"du", "-D -H -L -P -l --dereference --no-dereference --count-links", NO_LINKS},

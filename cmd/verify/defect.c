@@ -11,7 +11,7 @@ const char *const verify_kinds[VERIFY_KINDS] = {
     "conflict",  "parent",     "statistics", "shard",   "source",    "bounds",     "overlap",
     "checksum",  "unreadable", "unchecked",  "damaged", "truncated", "link",       "encrypted",
     "method",    "missing",    "limits",     "frame",   "layout",    "unfinished", "leftover",
-    "size",      "value",      "key",        "stale",   "other",
+    "size",      "value",      "key",        "stale",   "trailing",  "other",
 };
 
 size_t verify_kind(const char *word)

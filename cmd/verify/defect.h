@@ -12,7 +12,7 @@
  * All kinds of defects, of any container, as shardbox-reports(7) lists them; the last one, "other",
  * stands for any that is not among them.
  */
-#define VERIFY_KINDS 33
+#define VERIFY_KINDS 34
 extern const char *const verify_kinds[VERIFY_KINDS];
 
 /* The place of a kind among them. */

@@ -69,7 +69,11 @@ void verify_report_event(struct report_file *report, enum sb_level level, const 
                          const char *subject, const char *text)
 {
     static const char *const words[] = {
-        [SB_NOTE] = "note", [SB_WARNING] = "warning", [SB_PROBLEM] = "problem"};
+        [SB_NOTE] = "note",
+        [SB_WARNING] = "warning",
+        [SB_LOSS] = "warning",
+        [SB_PROBLEM] = "problem",
+    };
     struct json *line = &report->line;
 
     json_begin(line);

@@ -118,7 +118,7 @@ enum sb_code sb_owner_names_add_or_warn(struct sb_owner_names *names, enum sb_ow
     enum sb_code code = sb_owner_names_add(names, which, id, name, &kept, err);
 
     if (!code && !kept)
-        sb_report(notify, SB_WARNING, "owner", name, "is not kept as the name of %s %" PRId64 "%s",
+        sb_report(notify, SB_LOSS, "owner", name, "is not kept as the name of %s %" PRId64 "%s",
                   which == SB_USER ? "user" : "group", id,
                   sb_owner_name(names, which, id) ? ", which has another" : ": there are too many");
     return code;

@@ -76,6 +76,7 @@ bool sb_ends_work(const struct sb_error *err);
 enum sb_level {
     SB_NOTE,    /* printed under -v only */
     SB_WARNING, /* printed; exit status unchanged */
+    SB_LOSS,    /* the same, but something is not kept or not read: a problem under --strict */
     SB_PROBLEM, /* printed; exit status at least 1: damage, or something left out */
 };
 

@@ -59,6 +59,9 @@ struct sb_kind_word {
     bool only_word;
 };
 
+/* What is reported of owners that no system has: of the kind "owner", with both numbers. */
+#define SB_NO_OWNER "its owner %" PRId64 ":%" PRId64 " is none that there can be; left out"
+
 /* Views of an input. bag: as in sb_input_open_bag. */
 typedef enum sb_code sb_source_opener(struct sb_source **out, struct sb_input *input,
                                       const struct sb_source_options *options,

@@ -482,8 +482,9 @@ sub/file -rwxr-xr-x '
     ((size == 4096)) || fail "the tar is not as it was meant: $size"
     for cut in 511 513 1023 1025 1535 1537 3071 3073 4095 $(seq 1 127 "$size"); do
         head -c "$cut" a.tar >cut.tar
-        run_fail 2 sb ls cut.tar
-        run_fail 2 bash -c 'cat cut.tar | "$SHARDBOX" find -'
+        # within the mark at its end nothing else is missing
+        run_fail $((cut < 3072 ? 2 : 1)) sb ls cut.tar
+        run_fail $((cut < 3072 ? 2 : 1)) bash -c 'cat cut.tar | "$SHARDBOX" find -'
         if ((cut >= 512)); then
             run_fail 1 sb verify cut.tar
         fi

@@ -266,14 +266,12 @@ sys.stdout.buffer.write(b"\x1f\x8b\x08\0\0\0\0\0\0\3" + b"\0\0\0\xff\xff" * 1000
             done
         done
     done
-    run_ok sb verify -q -j2 zeros.tar.gz
-    run_ok sb verify -q -j2 zeros.tar.xz
-    run_fail 1 sb verify -j2 more.tar.gz
-    output_is 'damaged: more.tar.gz: junk follows the compressed data, and is ignored'
-    run_fail 1 sb verify -j2 more.tar.zst
-    output_has 'Unknown frame descriptor'
-    run_fail 1 sb verify -j2 more.tar.xz
-    output_has 'Corrupted input data'
+    for suffix in gz zst xz; do
+        run_ok sb verify -q -j2 zeros.tar.$suffix
+        stderr_is ''
+        run_fail 1 sb verify --strict -j2 more.tar.$suffix
+        output_is "trailing: more.tar.$suffix: junk follows the compressed data, and is ignored"
+    done
 }
 
 # bats test_tags=threads

@@ -133,8 +133,11 @@ place_of() {
     touch -d '2200-01-01Z' tree/future
     touch -d '2000-01-01Z' tree tree/usual
     run_ok sb convert tree a.zip
-    stderr_has "2 times before 1980 or after 2107"
+    stderr_is "shardbox convert: a.zip: times out of range of 2 members are not held by a zip; --report=FILE lists them"
     [[ $(sb find --printf='%TY %p\n' a.zip) == *'2107 future'* ]]
+    run_fail 2 sb convert --strict tree b.zip
+    stderr_has "has times out of range, which b.zip does not hold"
+    [[ ! -e b.zip ]]
 }
 
 @test "a zip on a pipe keeps modes and links" {

@@ -84,6 +84,25 @@ enum sb_filter_kind sb_filter_by_content(const void *data, size_t size)
     return is_compress(data, size) ? SB_FILTER_COMPRESS : SB_FILTER_NONE;
 }
 
+const char sb_tail_junk[] = "junk", sb_tail_tar[] = "a tar";
+
+const char *sb_tail_word(const void *data, size_t size)
+{
+    static const char *const words[] = {
+        [SB_FILTER_NONE] = sb_tail_junk,  [SB_FILTER_GZIP] = "gzip data",
+        [SB_FILTER_BZIP2] = "bzip2 data", [SB_FILTER_XZ] = "xz data",
+        [SB_FILTER_ZSTD] = "zstd data",   [SB_FILTER_LZMA] = "lzma data",
+        [SB_FILTER_LZ4] = "lz4 data",     [SB_FILTER_COMPRESS] = "data of compress",
+        [SB_FILTER_LZIP] = "lzip data",
+    };
+
+    if (size >= SB_TAR_BLOCK && sb_tar_is_header(data))
+        return sb_tail_tar;
+    if (sb_cpio_begins(data, size))
+        return "a cpio";
+    return words[sb_filter_by_content(data, size)];
+}
+
 void sb_feed_free(struct sb_feed *feed)
 {
     while (feed) {
@@ -101,7 +120,8 @@ static size_t take_held(struct sb_feed *feed, void *data, size_t capacity)
 
     if (size > capacity)
         size = capacity;
-    memcpy(data, feed->held + feed->held_used, size);
+    if (size > 0)
+        memcpy(data, feed->held + feed->held_used, size);
     feed->held_used += size;
     return size;
 }
@@ -163,61 +183,134 @@ bool sb_feed_is_ready(struct sb_feed *feed, int milliseconds)
     return feed->held || !feed->ops->is_ready || feed->ops->is_ready(feed, milliseconds);
 }
 
-bool sb_feed_filters(const struct sb_feed *feed)
+unsigned sb_feed_layers(const struct sb_feed *feed)
 {
-    return feed->from != NULL;
+    unsigned layers = 0;
+
+    while ((feed = feed->from))
+        layers++;
+    return layers;
 }
 
-enum sb_code sb_feed_drain(struct sb_feed *feed, const char *data, size_t size, char *buffer,
-                           size_t capacity, struct sb_error *err)
+/* Puts bytes that were read of it, and what it holds, before those that come next. */
+static enum sb_code put_back(struct sb_feed *feed, const void *data, size_t size,
+                             struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
+    size_t rest = feed->held_size - feed->held_used;
+    char *held = malloc(size + rest + 1);
 
-    while (!code) {
-        if (!sb_tar_all_zeros(data, size))
-            atomic_store(&feed->watch->junk, true);
-        data = buffer;
-        code = sb_feed_fill(feed, buffer, capacity, &size, err);
-    }
-    return code == SB_END ? SB_OK : code;
+    if (!held)
+        return sb_fail_memory(err);
+    if (size > 0)
+        memcpy(held, data, size);
+    (void)take_held(feed, held + size, rest);
+    free(feed->held);
+    feed->held = held;
+    feed->held_size = size + rest;
+    feed->held_used = 0;
+    return SB_OK;
 }
 
 /* Looks at the first bytes, which come again. SB_END where there are none. */
 static enum sb_code peek(struct sb_feed *feed, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
+    char bytes[PEEK];
     size_t size = 0, got;
-    char *held = malloc(PEEK);
 
-    if (!held)
-        return sb_fail_memory(err);
+    if (feed->held_size - feed->held_used >= PEEK)
+        return SB_OK;
     while (!code && size < PEEK) {
-        code = sb_feed_fill(feed, held + size, PEEK - size, &got, err);
+        code = sb_feed_fill(feed, bytes + size, PEEK - size, &got, err);
         if (!code)
             size += got;
     }
-    if (code && code != SB_END) {
-        free(held);
+    if (code && code != SB_END)
         return code;
-    }
-    feed->held = held;
-    feed->held_size = size;
-    feed->out = 0;
+    if (put_back(feed, bytes, size, err))
+        return err->code;
     return size > 0 ? SB_OK : SB_END;
+}
+
+/* Reads to the end, or with past_zeros to the first byte that is no zero, which comes again. */
+static enum sb_code drain(struct sb_feed *feed, bool past_zeros, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    char *buffer = malloc(SB_FEED_BUFFER);
+    size_t got = 0, zeros = 0;
+
+    if (!buffer)
+        return sb_fail_memory(err);
+    while (!code && zeros == got) {
+        code = sb_feed_fill(feed, buffer, SB_FEED_BUFFER, &got, err);
+        zeros = past_zeros ? 0 : got;
+        while (!code && zeros < got && buffer[zeros] == '\0')
+            zeros++;
+    }
+    if (!code)
+        code = put_back(feed, buffer + zeros, got - zeros, err);
+    free(buffer);
+    return code;
+}
+
+/* Frames that are skipped are of either kind. */
+static bool is_of(enum sb_filter_kind kind, const char *data, size_t size)
+{
+    return kind != SB_FILTER_NONE && size > 0 &&
+           (sb_filter_by_content(data, size) == kind ||
+            (kind == SB_FILTER_LZ4 && skippable((const unsigned char *)data, size) > 0));
+}
+
+static bool holds(const struct sb_feed *feed, enum sb_filter_kind kind)
+{
+    return is_of(kind, feed->held + feed->held_used, feed->held_size - feed->held_used);
+}
+
+enum sb_code sb_feed_another(struct sb_feed *feed, enum sb_filter_kind kind, const void *left,
+                             size_t *size, struct sb_error *err)
+{
+    struct sb_feed *from = feed->from;
+    enum sb_code code;
+
+    if (is_of(kind, left, *size))
+        return SB_OK;
+    code = put_back(from, left, *size, err);
+    *size = 0;
+    if (!code)
+        code = drain(from, true, err);
+    /* More is waited for only where that may say something else. */
+    if (!code && holds(from, kind))
+        return SB_OK;
+    if (!code)
+        code = peek(from, err);
+    if (code || holds(from, kind))
+        return code;
+    atomic_store(&feed->watch->tail,
+                 sb_tail_word(from->held + from->held_used, from->held_size - from->held_used));
+    return drain(from, false, err);
+}
+
+/* lz4's format of before its frames, which libarchive reads. */
+static bool is_legacy(struct sb_feed *from)
+{
+    struct sb_error ignored;
+
+    return peek(from, &ignored) == SB_OK && from->held[from->held_used] == 2;
 }
 
 static enum sb_code make_filter(struct sb_feed **feed, enum sb_filter_kind kind, unsigned threads,
                                 struct sb_error *err)
 {
-    if (kind == SB_FILTER_XZ)
-        return sb_feed_xz(feed, *feed, threads, err);
-    if (kind != SB_FILTER_GZIP && kind != SB_FILTER_ZSTD)
+    if (kind == SB_FILTER_LZIP || kind == SB_FILTER_COMPRESS ||
+        (kind == SB_FILTER_LZ4 && is_legacy(*feed)))
         return sb_feed_filter(feed, *feed, kind, err);
+    if (kind != SB_FILTER_GZIP && kind != SB_FILTER_ZSTD)
+        return sb_feed_streams(feed, *feed, kind, threads, err);
     if (threads > 1)
         return sb_feed_parts(feed, *feed, kind == SB_FILTER_GZIP ? &sb_gzip_parts : &sb_zstd_parts,
                              threads, err);
     return kind == SB_FILTER_GZIP ? sb_feed_gzip(feed, *feed, NULL, err)
-                                  : sb_feed_zstd(feed, *feed, err);
+                                  : sb_feed_zstd(feed, *feed, NULL, err);
 }
 
 static enum sb_code add_filter(struct sb_feed **feed, enum sb_filter_kind kind,
@@ -244,6 +337,7 @@ static enum sb_code add_filters(struct sb_feed **feed, enum sb_filter_kind kind,
         code = add_filter(feed, kind, options, depth == 0 ? options->threads : 1, err);
         if (!code)
             code = peek(*feed, err);
+        (*feed)->out = 0;
         if (code == SB_END)
             return sb_fail(err, SB_FORMAT, "%s: there is nothing in it, once it is decompressed",
                            (*feed)->name);

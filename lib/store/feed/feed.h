@@ -19,9 +19,13 @@ struct sb_feed;
 /* Between a feed and who looks at it from another thread. {0} to begin with. */
 struct sb_feed_watch {
     atomic_bool stop;      /* set from outside: waiting for input ends with SB_INTERRUPT */
-    atomic_bool junk;      /* something other than zeros follows the end of the compressed data */
     atomic_bool in_one;    /* only one thread can decompress it */
     _Atomic int64_t taken; /* bytes of the input so far */
+    atomic_uint ends;      /* of compressed streams that have a mark at their end, so far */
+
+    /* What follows the end of the compressed data, as sb_tail_word says it; NULL: nothing, or
+     * zeros */
+    _Atomic(const char *) tail;
 };
 
 struct sb_feed_options {
@@ -52,10 +56,17 @@ enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity, siz
 /* Passes over what can be passed over without reading: at most size, 0 where nothing can. */
 int64_t sb_feed_skip(struct sb_feed *feed, int64_t size);
 
-/* Does it decompress? */
-bool sb_feed_filters(const struct sb_feed *feed);
+/* How many compressions does it undo? */
+unsigned sb_feed_layers(const struct sb_feed *feed);
 
 /* What compresses data that begins so; SB_FILTER_NONE when nothing known does. */
 enum sb_filter_kind sb_filter_by_content(const void *data, size_t size);
+
+/*
+ * What comes after the end of something, by its first bytes that are no zeros: "a tar", "a cpio",
+ * "gzip data", ...; sb_tail_junk: nothing known. Looks at no more than a block of a tar.
+ */
+const char *sb_tail_word(const void *data, size_t size);
+extern const char sb_tail_junk[], sb_tail_tar[];
 
 #endif

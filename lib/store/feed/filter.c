@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOOK_MOST 64 /* of a buffer, what libarchive may look at together with the next one */
+
 struct filter_feed {
     struct sb_feed base;
     struct archive *archive;
@@ -17,10 +19,10 @@ struct filter_feed {
     const char *block; /* what is left of the last block that came out */
     size_t block_size;
     int64_t given;        /* bytes that went in */
-    size_t buffer_size;   /* of them, what is in buffer */
+    size_t buffer_size;   /* of the last of them, at LOOK_MOST */
     enum sb_code in_code; /* why the last ones did not come; SB_OK: they did */
     struct sb_error in_err;
-    char buffer[SB_FEED_BUFFER];
+    char buffer[LOOK_MOST + SB_FEED_BUFFER];
 };
 
 static const struct {
@@ -28,8 +30,6 @@ static const struct {
     int code;
     const char *word;
 } codes[] = {
-    {SB_FILTER_BZIP2, ARCHIVE_FILTER_BZIP2, "bzip2"},
-    {SB_FILTER_LZMA, ARCHIVE_FILTER_LZMA, "lzma"},
     {SB_FILTER_LZ4, ARCHIVE_FILTER_LZ4, "lz4"},
     {SB_FILTER_COMPRESS, ARCHIVE_FILTER_COMPRESS, "compress"},
     {SB_FILTER_LZIP, ARCHIVE_FILTER_LZIP, "lzip"},
@@ -38,10 +38,11 @@ static const struct {
 static la_ssize_t give_input(struct archive *archive, void *context, const void **data)
 {
     struct filter_feed *feed = context;
+    char *buffer = feed->buffer + LOOK_MOST;
     size_t got = 0;
 
-    feed->in_code =
-        sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got, &feed->in_err);
+    memmove(feed->buffer, feed->buffer + feed->buffer_size, LOOK_MOST);
+    feed->in_code = sb_feed_fill(feed->base.from, buffer, SB_FEED_BUFFER, &got, &feed->in_err);
     if (feed->in_code == SB_END) {
         feed->in_code = SB_OK;
         got = 0;
@@ -52,7 +53,7 @@ static la_ssize_t give_input(struct archive *archive, void *context, const void 
     }
     feed->given += (int64_t)got;
     feed->buffer_size = got;
-    *data = feed->buffer;
+    *data = buffer;
     return (la_ssize_t)got;
 }
 
@@ -100,20 +101,17 @@ static enum sb_code open_filter(struct filter_feed *feed, struct sb_error *err)
     return SB_END;
 }
 
-/* After the end: what did the filter leave? */
+/* After the end: what did the filter leave? Of another stream it would have gone on. */
 static enum sb_code finish(struct filter_feed *feed, struct sb_error *err)
 {
     int64_t left = feed->given - archive_filter_bytes(feed->archive, -1);
-    const char *rest = feed->buffer;
-    enum sb_code code;
+    const char *end = feed->buffer + LOOK_MOST + feed->buffer_size;
+    size_t size = left > 0 ? (size_t)left : 0;
 
     feed->at_end = true;
-    if (left < 0 || left > (int64_t)feed->buffer_size)
-        left = 0;
-    rest += feed->buffer_size - (size_t)left;
-    code =
-        sb_feed_drain(feed->base.from, rest, (size_t)left, feed->buffer, sizeof(feed->buffer), err);
-    return code ? code : SB_END;
+    if (size > LOOK_MOST + feed->buffer_size)
+        size = LOOK_MOST + feed->buffer_size;
+    return sb_feed_another(&feed->base, SB_FILTER_NONE, end - size, &size, err);
 }
 
 static enum sb_code next_block(struct filter_feed *feed, struct sb_error *err)

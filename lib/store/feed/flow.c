@@ -145,7 +145,7 @@ int64_t sb_flow_skip(struct sb_flow *flow, int64_t size)
 
 bool sb_flow_filters(const struct sb_flow *flow)
 {
-    return sb_feed_filters(flow->feed);
+    return sb_feed_layers(flow->feed) > 0;
 }
 
 bool sb_flow_in_one(struct sb_flow *flow)
@@ -158,9 +158,24 @@ int64_t sb_flow_taken(struct sb_flow *flow)
     return atomic_load_explicit(&flow->watch.taken, memory_order_relaxed);
 }
 
-bool sb_flow_junk(struct sb_flow *flow)
+void sb_flow_report_tail(struct sb_flow *flow, const char *name, const struct sb_notify *notify)
 {
-    return atomic_load(&flow->watch.junk);
+    const char *tail = atomic_load(&flow->watch.tail);
+
+    if (tail == sb_tail_junk)
+        sb_report(notify, SB_LOSS, "trailing", NULL,
+                  "%s: junk follows the compressed data, and is ignored", name);
+    else if (tail)
+        sb_report(notify, SB_PROBLEM, "trailing", NULL,
+                  "%s: %s follows the compressed data, and is not read; give each in an input of "
+                  "its own",
+                  name, tail);
+}
+
+bool sb_flow_is_whole(struct sb_flow *flow)
+{
+    return sb_flow_filters(flow) && atomic_load(&flow->watch.ends) == sb_feed_layers(flow->feed) &&
+           !atomic_load(&flow->watch.tail);
 }
 
 static void destroy_lock(struct sb_flow *flow)
@@ -212,8 +227,8 @@ enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
         return sb_fail_memory(err);
     code = sb_feed_open(&flow->feed, input, options, &flow->watch, err);
     if (!code)
-        code = make_blocks(flow, sb_feed_filters(flow->feed) ? BLOCKS_AHEAD : 1, err);
-    if (!code && sb_feed_filters(flow->feed))
+        code = make_blocks(flow, sb_flow_filters(flow) ? BLOCKS_AHEAD : 1, err);
+    if (!code && sb_flow_filters(flow))
         start_thread(flow);
     flow->more_threads = options->threads > 1;
     if (code) {

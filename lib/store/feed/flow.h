@@ -29,7 +29,14 @@ bool sb_flow_filters(const struct sb_flow *flow); /* is anything decompressed? *
 bool sb_flow_in_one(struct sb_flow *flow);        /* by one thread, although more were allowed? */
 int64_t sb_flow_taken(struct sb_flow *flow);      /* bytes of the input so far */
 
-/* After SB_END: does anything but zeros follow the end of the compressed data? */
-bool sb_flow_junk(struct sb_flow *flow);
+/*
+ * After SB_END. Reports what follows the end of the compressed data: nothing of zeros; SB_LOSS
+ * "trailing", or SB_PROBLEM where it looks like another container.
+ */
+void sb_flow_report_tail(struct sb_flow *flow, const char *name, const struct sb_notify *notify);
+
+/* After SB_END: was all decompressed one stream, whose end was there, so that nothing is missing?
+ */
+bool sb_flow_is_whole(struct sb_flow *flow);
 
 #endif

@@ -45,22 +45,16 @@ static enum sb_code take_input(struct gzip_feed *feed, struct sb_error *err)
     return SB_OK;
 }
 
-/*
- * Between two members: is there another one? SB_END if not; what follows then is padding, or junk
- * that gzip ignores as well.
- */
-static enum sb_code begin_member(struct gzip_feed *feed, struct sb_error *err)
+/* Between two members. SB_END where no other follows. */
+static enum sb_code find_member(struct gzip_feed *feed, struct sb_error *err)
 {
-    enum sb_code code;
+    size_t left = feed->stream.avail_in;
+    enum sb_code code =
+        sb_feed_another(&feed->base, SB_FILTER_GZIP, feed->stream.next_in, &left, err);
 
-    if (feed->any && *feed->stream.next_in != 0x1f) {
-        code = sb_feed_drain(feed->base.from, (const char *)feed->stream.next_in,
-                             feed->stream.avail_in, feed->buffer, sizeof(feed->buffer), err);
-        feed->at_end = true;
-        return code ? code : SB_END;
-    }
-    feed->begun = true;
-    return SB_OK;
+    feed->stream.avail_in = (uInt)left;
+    feed->at_end = code == SB_END;
+    return code;
 }
 
 static enum sb_code damaged(const struct gzip_feed *feed, const char *what, struct sb_error *err)
@@ -73,6 +67,7 @@ static int end_member(struct gzip_feed *feed)
 {
     feed->begun = feed->raw = feed->at_trailer = false;
     feed->any = true;
+    sb_feed_count_end(&feed->base);
     return inflateReset2(&feed->stream, GZIP_ONLY);
 }
 
@@ -115,13 +110,16 @@ static enum sb_code inflate_some(struct gzip_feed *feed, struct sb_error *err)
 
 static enum sb_code step(struct gzip_feed *feed, struct sb_error *err)
 {
-    enum sb_code code = take_input(feed, err);
+    enum sb_code code = feed->any && !feed->begun ? find_member(feed, err) : SB_OK;
 
-    if (!code && feed->at_trailer)
+    if (!code)
+        code = take_input(feed, err);
+    if (code)
+        return code;
+    if (feed->at_trailer)
         return take_trailer(feed, err);
-    if (!code && !feed->begun)
-        code = begin_member(feed, err);
-    return code ? code : inflate_some(feed, err);
+    feed->begun = true;
+    return inflate_some(feed, err);
 }
 
 static enum sb_code fill_gzip(struct sb_feed *base, void *data, size_t capacity, size_t *got,

@@ -50,9 +50,13 @@ struct sb_part_past;
 enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from,
                           const struct sb_part_past *past, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from,
-                          struct sb_error *err) SB_CHECKED;
-enum sb_code sb_feed_xz(struct sb_feed **out, struct sb_feed *from, unsigned threads,
-                        struct sb_error *err) SB_CHECKED;
+                          const struct sb_part_past *past, struct sb_error *err) SB_CHECKED;
+
+/* xz, lzma, bzip2 and the frames of lz4; threads: for xz. */
+enum sb_code sb_feed_streams(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
+                             unsigned threads, struct sb_error *err) SB_CHECKED;
+
+/* By libarchive: what the others do not have. */
 enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
                             struct sb_error *err) SB_CHECKED;
 
@@ -60,8 +64,18 @@ enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_
 enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, uint64_t allowed,
                                struct sb_error *err);
 
-/* Reads to the end, and notes in the watch whether there was anything but zeros, in data too. */
-enum sb_code sb_feed_drain(struct sb_feed *feed, const char *data, size_t size, char *buffer,
-                           size_t capacity, struct sb_error *err) SB_CHECKED;
+/*
+ * After the end of a stream: does another one of the kind follow? Zeros before it are padding.
+ * `left` is what the layer took from below and did not use; where *size becomes 0, that comes again
+ * from below. SB_END: none follows; what does is noted in the watch, and read to its end.
+ */
+enum sb_code sb_feed_another(struct sb_feed *feed, enum sb_filter_kind kind, const void *left,
+                             size_t *size, struct sb_error *err) SB_CHECKED;
+
+/* The end of a stream of this layer. */
+static inline void sb_feed_count_end(struct sb_feed *feed)
+{
+    atomic_fetch_add(&feed->watch->ends, 1);
+}
 
 #endif

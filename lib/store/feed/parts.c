@@ -22,6 +22,7 @@ struct unit {
     enum unit_state state;
     char *in; /* kept until it is passed: the decoder of one thread may have to read it again */
     size_t content; /* at most */
+    unsigned ends;  /* of what its parts are parts of */
     struct sb_part_run run;
 };
 
@@ -37,6 +38,7 @@ struct parts_feed {
     size_t at;            /* in raw: the end of the whole parts that a unit will be made of */
     size_t content;       /* of these */
     unsigned count;       /* of these, but for empty ones */
+    unsigned ends;        /* how many of these end what they are parts of */
     bool from_inside;     /* the first of these begins inside another's end */
     bool inside;          /* what follows these */
     int64_t patience;     /* when it ends, in milliseconds; 0: it has not begun */
@@ -154,6 +156,7 @@ static enum sb_split gather_more(struct parts_feed *feed)
         feed->at += part.size;
         feed->content += part.content;
         feed->count += part.content > 0;
+        feed->ends += !part.inside;
         feed->patience = 0;
         if (part.inside)
             return SB_SPLIT_PART;
@@ -186,6 +189,7 @@ static bool queue_unit(struct parts_feed *feed)
 {
     struct unit unit = {.in = feed->raw,
                         .content = feed->content,
+                        .ends = feed->ends,
                         .run = {.in = feed->raw,
                                 .in_size = feed->at,
                                 .from_inside = feed->from_inside,
@@ -224,7 +228,7 @@ static bool queue_unit(struct parts_feed *feed)
     feed->raw = raw;
     feed->raw_size = left;
     feed->raw_capacity = capacity;
-    feed->at = feed->content = 0;
+    feed->at = feed->content = feed->ends = 0;
     return true;
 }
 
@@ -345,6 +349,7 @@ static void release_unit(struct parts_feed *feed, struct unit *unit)
 static void pass_unit(struct parts_feed *feed, struct unit *unit)
 {
     feed->past.any = true;
+    atomic_fetch_add(&feed->base.watch->ends, unit->ends);
     if (feed->format->pass)
         feed->format->pass(&feed->past, &unit->run);
     release_unit(feed, unit);
@@ -476,6 +481,7 @@ static void free_parts(struct sb_feed *base)
     }
     free(feed->units);
     free(feed->raw);
+    free(feed->rest.held);
     pthread_cond_destroy(&feed->changed);
     pthread_mutex_destroy(&feed->lock);
     free(feed);

@@ -15,6 +15,7 @@ struct zstd_feed {
     ZSTD_DCtx *context;
     uint64_t memory; /* of a window, at most */
     size_t hint;     /* how many bytes the decoder wants next; 0: a frame begins */
+    bool between;    /* two frames: what follows the first was not looked at yet */
     bool unwritten;  /* the decoder may hold bytes that had no place */
     size_t used;
     size_t size;
@@ -74,8 +75,22 @@ static enum sb_code decompress_some(struct zstd_feed *feed, ZSTD_outBuffer *out,
         return refuse(feed, result, err);
     feed->used += in.pos;
     feed->hint = result;
+    feed->between = result == 0;
+    if (result == 0)
+        sb_feed_count_end(&feed->base);
     feed->unwritten = result > 0 && out->pos == out->size;
     return SB_OK;
+}
+
+static enum sb_code find_frame(struct zstd_feed *feed, struct sb_error *err)
+{
+    size_t left = feed->size - feed->used;
+    enum sb_code code =
+        sb_feed_another(&feed->base, SB_FILTER_ZSTD, feed->buffer + feed->used, &left, err);
+
+    feed->size = feed->used + left;
+    feed->between = false;
+    return code;
 }
 
 static enum sb_code fill_zstd(struct sb_feed *base, void *data, size_t capacity, size_t *got,
@@ -85,7 +100,9 @@ static enum sb_code fill_zstd(struct sb_feed *base, void *data, size_t capacity,
     ZSTD_outBuffer out = {data, capacity, 0};
 
     while (!feed->code && out.pos < out.size) {
-        feed->code = take_input(feed, &feed->err);
+        feed->code = feed->between ? find_frame(feed, &feed->err) : SB_OK;
+        if (!feed->code)
+            feed->code = take_input(feed, &feed->err);
         if (!feed->code)
             feed->code = decompress_some(feed, &out, &feed->err);
     }
@@ -115,7 +132,8 @@ static int window_log(uint64_t memory)
     return log;
 }
 
-enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from, struct sb_error *err)
+enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from,
+                          const struct sb_part_past *past, struct sb_error *err)
 {
     static const struct sb_feed_ops ops = {.fill = fill_zstd, .free = free_zstd};
     struct zstd_feed *feed = calloc(1, sizeof(*feed));
@@ -123,6 +141,7 @@ enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from, struct sb_
     if (!feed)
         return sb_fail_memory(err);
     feed->base = sb_feed_on(&ops, from);
+    feed->between = past && past->any;
     feed->context = ZSTD_createDCtx();
     feed->memory = WINDOW_MAX;
     if (sb_context_now->decoder_memory > 0)
@@ -184,17 +203,10 @@ static bool decode(void *decoder, struct sb_part_run *run)
     return !ZSTD_isError(run->made);
 }
 
-static enum sb_code stream(struct sb_feed **out, struct sb_feed *from,
-                           const struct sb_part_past *past, struct sb_error *err)
-{
-    (void)past;
-    return sb_feed_zstd(out, from, err);
-}
-
 const struct sb_parts_format sb_zstd_parts = {
     .split = split_zstd,
     .new_decoder = new_decoder,
     .free_decoder = free_decoder,
     .decode = decode,
-    .stream = stream,
+    .stream = sb_feed_zstd,
 };

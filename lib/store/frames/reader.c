@@ -116,13 +116,6 @@ static int64_t size_of(const struct sb_frame_reader *reader)
     }
 }
 
-static void report_junk(const struct sb_frame_reader *reader)
-{
-    if (sb_flow_junk(reader->in.flow))
-        sb_report(reader->notify, SB_PROBLEM, "damaged", NULL,
-                  "%s: junk follows the compressed data, and is ignored", reader->what);
-}
-
 static enum sb_code break_off(struct sb_frame_reader *reader, enum sb_code code,
                               const struct sb_error *err)
 {
@@ -148,7 +141,7 @@ enum sb_code sb_frame_reader_next(struct sb_frame_reader *reader, struct sb_fram
         return say_again(reader, err);
     code = begin_record(reader, err);
     if (code == SB_END)
-        report_junk(reader);
+        sb_flow_report_tail(reader->in.flow, reader->what, reader->notify);
     if (code)
         return break_off(reader, code, err);
     *frame = (struct sb_frame){

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME_SIZE     100
+#define SUM           148
+#define SUM_SIZE      8
 #define TYPE          156
 #define SIZE          124
 #define SIZE_SIZE     12
@@ -14,6 +17,30 @@
 bool sb_tar_all_zeros(const char *data, size_t size)
 {
     return size == 0 || (data[0] == 0 && memcmp(data, data + 1, size - 1) == 0);
+}
+
+/* POSIX: the sum of a header's bytes, the sum's own place counted as blanks. */
+bool sb_tar_is_header(const void *block)
+{
+    const unsigned char *bytes = block;
+    char field[SUM_SIZE + 1] = {0};
+    long sum = SUM_SIZE * ' ', negative = 0, stated;
+    char *end;
+
+    for (size_t i = 0; i < SB_TAR_BLOCK; i++) {
+        if (i == SUM)
+            i += SUM_SIZE;
+        sum += bytes[i];
+        negative += bytes[i] & 0x80 ? 256 : 0;
+    }
+    memcpy(field, bytes + SUM, SUM_SIZE);
+    stated = strtol(field, &end, 8);
+    return end > field && (stated == sum || stated == sum - negative);
+}
+
+bool sb_tar_has_magic(const void *block)
+{
+    return memcmp((const char *)block + GNU_MAGIC, "ustar", 5) == 0;
 }
 
 size_t sb_tar_zero_blocks(const char *header, size_t size)
@@ -45,7 +72,7 @@ static size_t body_size(const char *block)
 
 static bool is_extension(char type)
 {
-    return type != 0 && strchr("xXgLKA", type) != NULL;
+    return type != 0 && strchr("xXgLKAV", type) != NULL;
 }
 
 /*
@@ -142,8 +169,8 @@ bool sb_tar_size_is_other(const char *header, size_t size)
     return memcmp(last + GNU_MAGIC, "ustar  ", 8) == 0 && last[GNU_REAL_SIZE] != 0;
 }
 
-/* "-1.5" is one and a half seconds before 1970. False when out of range. */
-static bool parse_time(const char *text, size_t size, int64_t *ns)
+/* "-1.5" is one and a half seconds before 1970. */
+bool sb_tar_pax_time(const char *text, size_t size, int64_t *ns)
 {
     bool negative = size > 0 && text[0] == '-';
     int64_t seconds = 0, unit = SB_SECOND, part = 0;
@@ -166,8 +193,9 @@ static bool parse_time(const char *text, size_t size, int64_t *ns)
     return true;
 }
 
-/* The last record of the key in the header. */
-static bool find_record(const char *header, size_t size, const char *key, struct record *out)
+/* The last record of the key in headers of these types. */
+static bool find_in(const char *header, size_t size, const char *types, const char *key,
+                    struct record *out)
 {
     size_t at = 0, length;
     const char *body;
@@ -177,7 +205,7 @@ static bool find_record(const char *header, size_t size, const char *key, struct
     while (next_extension(header, size, &at, &type, &body, &length)) {
         struct record record;
 
-        while ((type == 'x' || type == 'X') && next_record(&body, &length, &record)) {
+        while (strchr(types, type) && next_record(&body, &length, &record)) {
             if (!key_is(&record, key))
                 continue;
             *out = record;
@@ -185,6 +213,43 @@ static bool find_record(const char *header, size_t size, const char *key, struct
         }
     }
     return found;
+}
+
+static bool find_record(const char *header, size_t size, const char *key, struct record *out)
+{
+    return find_in(header, size, "xX", key, out);
+}
+
+const char *sb_tar_global(const char *header, size_t size, const char *key, size_t *value_size)
+{
+    struct record record;
+
+    if (!find_in(header, size, "g", key, &record))
+        return NULL;
+    *value_size = record.value_size;
+    return record.value;
+}
+
+bool sb_tar_pax_own(const char *header, size_t size, const char *key)
+{
+    struct record record;
+
+    return find_record(header, size, key, &record);
+}
+
+const char *sb_tar_label(const char *header, size_t size, size_t *label_size)
+{
+    size_t at = 0, length;
+    const char *body;
+    char type;
+
+    while (next_extension(header, size, &at, &type, &body, &length)) {
+        if (type != 'V')
+            continue;
+        *label_size = strnlen(body - SB_TAR_BLOCK, NAME_SIZE);
+        return body - SB_TAR_BLOCK;
+    }
+    return sb_tar_global(header, size, "GNU.volume.label", label_size);
 }
 
 bool sb_tar_pax_has(const char *header, size_t size, const char *key)
@@ -202,17 +267,38 @@ bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns)
     struct record record;
 
     return find_record(header, size, "mtime", &record) &&
-           parse_time(record.value, record.value_size, ns);
+           sb_tar_pax_time(record.value, record.value_size, ns);
 }
 
-bool sb_tar_is_continued(const char *header, size_t size)
+bool sb_tar_is_continued(const char *header, size_t size, const char **name, size_t *name_size)
 {
-    return size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + TYPE] == 'M';
+    const char *own = sb_tar_global(header, size, "GNU.volume.filename", name_size);
+
+    if (own)
+        *name = own;
+    return own || (size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + TYPE] == 'M');
+}
+
+bool sb_tar_is_dump(const char *header, size_t size)
+{
+    return (size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + TYPE] == 'D') ||
+           sb_tar_pax_own(header, size, "GNU.dumpdir");
 }
 
 #define CPIO_NAME_SIZE 94
 #define CPIO_CHECK     102
 #define CPIO_DIGITS    8
+
+bool sb_cpio_begins(const void *data, size_t size)
+{
+    static const char *const magics[] = {"070701", "070702", "070707", "\xc7\x71", "\x71\xc7"};
+
+    for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
+        if (size >= strlen(magics[i]) && memcmp(data, magics[i], strlen(magics[i])) == 0)
+            return true;
+    }
+    return false;
+}
 
 static bool is_newc(const char *header)
 {

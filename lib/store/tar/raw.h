@@ -18,6 +18,12 @@
 
 bool sb_tar_all_zeros(const char *data, size_t size);
 
+/* Is this block a header, by its sum? Old programs took the bytes for signed numbers. */
+bool sb_tar_is_header(const void *block);
+
+/* Has it the mark of ustar, which those of v7 do not have? */
+bool sb_tar_has_magic(const void *block);
+
 /* How many blocks of nothing but zeros are at the end. */
 size_t sb_tar_zero_blocks(const char *header, size_t size);
 
@@ -27,14 +33,36 @@ bool sb_tar_size_is_other(const char *header, size_t size);
 /* Has it a pax record of that key, in UTF-8? */
 bool sb_tar_pax_has(const char *header, size_t size, const char *key);
 
+/*
+ * The last record of that key in its global pax headers, which hold from then on; of size 0 where
+ * it takes an earlier one back. NULL: there is none.
+ */
+const char *sb_tar_global(const char *header, size_t size, const char *key, size_t *value_size);
+
+/* Has it a pax record of that key of its own? */
+bool sb_tar_pax_own(const char *header, size_t size, const char *key);
+
+/* A time of a pax record: nanoseconds since 1970. False when out of range. */
+bool sb_tar_pax_time(const char *text, size_t size, int64_t *ns);
+
+/* The volume label that comes before it; NULL: there is none. */
+const char *sb_tar_label(const char *header, size_t size, size_t *label_size);
+
 /* The pax record "mtime", if there is one within range: nanoseconds since 1970. */
 bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns);
 
-/* Is it a part of a file that began in another volume? */
-bool sb_tar_is_continued(const char *header, size_t size);
+/* Is it a part of a file that began in another volume? Sets the name of that where it has another
+ * one itself, as in a pax header. */
+bool sb_tar_is_continued(const char *header, size_t size, const char **name, size_t *name_size);
+
+/* Has it a list of what is in a directory, as incremental dumps of GNU tar do? */
+bool sb_tar_is_dump(const char *header, size_t size);
 
 /* The sum of the member's bytes, from a header of a cpio in the format that has it ("crc"). */
 bool sb_cpio_sum(const char *header, size_t size, uint32_t *sum);
+
+/* Does a header of any format of cpio begin so? */
+bool sb_cpio_begins(const void *data, size_t size);
 
 /* The size of the name that a header in the "new ASCII" format of cpio gives; 0 of any other. */
 #define SB_CPIO_HEADER 110

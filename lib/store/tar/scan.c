@@ -85,18 +85,6 @@ static int64_t octal(const char *field, size_t size)
     return value;
 }
 
-static bool sum_is_right(const struct header *header)
-{
-    const unsigned char *bytes = (const unsigned char *)header;
-    unsigned sum = 0;
-
-    for (size_t i = 0; i < SB_TAR_BLOCK; i++)
-        sum += bytes[i];
-    for (size_t i = 0; i < sizeof(header->sum); i++)
-        sum += (unsigned)' ' - (unsigned char)header->sum[i];
-    return octal(header->sum, sizeof(header->sum)) == (int64_t)sum;
-}
-
 static enum sb_code keep_text(struct sb_buf *out, const char *text, size_t capacity)
 {
     return sb_buf_set(out, text, strnlen(text, capacity));
@@ -286,7 +274,7 @@ static enum sb_code step(struct scan *scan, struct sb_member *member, bool *foun
     if (header.name[0] == '\0' && sb_tar_all_zeros(data, SB_TAR_BLOCK))
         return scan->named || scan->linked ? SB_INVALID : check_end(scan, err);
     size = octal(header.size, sizeof(header.size));
-    if (size < 0 || !sum_is_right(&header))
+    if (size < 0 || !sb_tar_is_header(&header))
         return SB_INVALID;
     if (header.type == 'x' || header.type == 'L' || header.type == 'K')
         code = take_extension(scan, header.type, size, err);

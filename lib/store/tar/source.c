@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,7 +26,14 @@
 #define TAP_MAX    ((size_t)4 << 20)   /* of a header, what is looked at beside libarchive */
 #define HEADER_MAX ((int64_t)16 << 20) /* libarchive holds all of it */
 
+#define NAME_SHOWN 512 /* bytes of a name that is only reported */
+
 #define SMALL_INPUT ((int64_t)1 << 20) /* where nobody minds how many threads decompress it */
+
+/* What global pax headers say of all members that say nothing else themselves. */
+enum global { GLOBAL_MTIME, GLOBAL_UID, GLOBAL_GID, GLOBAL_USER, GLOBAL_GROUP, GLOBALS };
+
+static const char *const global_keys[GLOBALS] = {"mtime", "uid", "gid", "uname", "gname"};
 
 struct tar_source {
     struct sb_source base;
@@ -47,6 +55,10 @@ struct tar_source {
     const char *block;
     size_t block_size;
     int64_t block_at;
+    bool again; /* it is given again, to the reader of the next tar */
+
+    int64_t tar_at;     /* where the tar begins: after others, with ignore_zeros */
+    struct sb_buf rest; /* a block of two of the flow, where something follows the end */
 
     /* The header that is read: what of it lies in earlier blocks. */
     bool tapping;
@@ -58,6 +70,9 @@ struct tar_source {
     struct sb_error broken_err;
     int64_t strayed; /* blocks since the last header that are no header */
 
+    struct sb_buf globals[GLOBALS]; /* of this tar, so far; empty: none */
+
+    bool said_dump;             /* that it is incremental */
     struct sb_cpio_links links; /* only of a cpio */
 
     struct sb_charset *charset; /* of names; NULL: they stay as they are */
@@ -86,7 +101,7 @@ static struct tar_source *to_tar(struct sb_source *source)
 /* Bytes of the tar that libarchive is done with. */
 static int64_t position(const struct tar_source *source)
 {
-    return archive_filter_bytes(source->archive, 0);
+    return source->tar_at + archive_filter_bytes(source->archive, 0);
 }
 
 /* Do its bytes lie in a file as they are? */
@@ -128,6 +143,11 @@ static la_ssize_t read_block(struct archive *archive, void *context, const void 
     size_t tapped = source->tap.size, size = 0;
     const void *block = NULL;
 
+    if (source->again) {
+        source->again = false;
+        *data = source->block;
+        return (la_ssize_t)source->block_size;
+    }
     source->in_code = keep_header(source, &source->in_err);
     if (!source->in_code && source->tapping && source->block_at - source->header_at > HEADER_MAX)
         source->in_code = refuse_header(source, &source->in_err);
@@ -249,81 +269,279 @@ static const char *foreign(const struct tar_source *source)
                                          : "is neither a tar nor a cpio";
 }
 
-/* Does anything but zeros come? All of it is read, unless that has nobody to wait for it. */
-static enum sb_code read_rest(struct tar_source *source, bool *more, struct sb_error *err)
-{
-    int64_t end = source->block_at + (int64_t)source->block_size;
-    int64_t at = position(source);
-    const void *data = at < end ? raw_bytes(source, at, end) : NULL;
-    size_t size = data ? (size_t)(end - at) : 0;
-    enum sb_code code = SB_OK;
+/* What follows the end of a tar or cpio. */
+struct rest {
+    const char *word; /* of sb_tail_word; NULL: zeros, or nothing */
+    int64_t at;       /* the first byte that is no zero, and of a tar its header */
+    bool junk;        /* something else came before the tar */
+};
 
-    *more = false;
-    while (!code && !(*more && in_file(source))) {
-        *more = *more || !sb_tar_all_zeros(data, size);
-        code = sb_flow_next(source->flow, &data, &size, err);
+static void pass_rest(struct tar_source *source, size_t size)
+{
+    source->block += size;
+    source->block_at += (int64_t)size;
+    source->block_size -= size;
+}
+
+/* libarchive is done: block becomes what it has not taken, which then is not in the tap. */
+static enum sb_code begin_rest(struct tar_source *source, struct sb_error *err)
+{
+    int64_t at = position(source), end = source->block_at + (int64_t)source->block_size;
+    const char *data = at < end ? raw_bytes(source, at, end) : NULL;
+    bool tapped = data && at < source->block_at;
+
+    if (tapped && sb_buf_set(&source->rest, data, (size_t)(end - at)))
+        return sb_fail_memory(err);
+    source->block = tapped ? source->rest.data : data;
+    source->block_size = data ? (size_t)(end - at) : 0;
+    source->block_at = data ? at : end;
+    return SB_OK;
+}
+
+/* Makes block_size a block of a tar at least; SB_END where there is not as much. */
+static enum sb_code more_of_rest(struct tar_source *source, struct sb_error *err)
+{
+    while (source->block_size < SB_TAR_BLOCK) {
+        char left[SB_TAR_BLOCK];
+        size_t left_size = source->block_size, size;
+        const void *data;
+        enum sb_code code = sb_heed_interrupt(err);
+
+        if (left_size > 0)
+            memcpy(left, source->block, left_size);
+        if (!code)
+            code = sb_flow_next(source->flow, &data, &size, err);
+        if (code)
+            return code;
+        source->block = data;
+        source->block_size = left_size + size;
+        if (left_size == 0)
+            continue;
+        if (sb_buf_set(&source->rest, left, left_size) || sb_buf_add(&source->rest, data, size))
+            return sb_fail_memory(err);
+        source->block = source->rest.data;
+    }
+    return SB_OK;
+}
+
+/*
+ * False: pass the block. After junk only headers with a magic count, and only where blocks of the
+ * tar would begin.
+ */
+static bool look_at_block(struct tar_source *source, struct rest *rest)
+{
+    size_t size = source->block_size < SB_TAR_BLOCK ? source->block_size : SB_TAR_BLOCK, past = 0;
+    const char *block = source->block;
+
+    if (sb_tar_all_zeros(block, size))
+        return false;
+    rest->junk = rest->word != NULL;
+    if (rest->junk && (size < SB_TAR_BLOCK || !sb_tar_has_magic(block) || !sb_tar_is_header(block)))
+        return false;
+    while (block[past] == '\0')
+        past++;
+    rest->word = sb_tail_word(block + past, source->block_size - past);
+    rest->at = source->block_at + (int64_t)past;
+    if (rest->word != sb_tail_junk)
+        pass_rest(source, past);
+    return rest->word != sb_tail_junk;
+}
+
+/* Looks through it to the first that is neither zeros nor junk, where block is then. */
+static enum sb_code look_at_rest(struct tar_source *source, struct rest *rest, struct sb_error *err)
+{
+    enum sb_code code = begin_rest(source, err);
+
+    *rest = (struct rest){0};
+    while (!code) {
+        code = more_of_rest(source, err);
+        if (code && code != SB_END)
+            return code;
+        if (source->block_size > 0 && look_at_block(source, rest))
+            return SB_OK;
+        if (!code)
+            pass_rest(source,
+                      source->block_size < SB_TAR_BLOCK ? source->block_size : SB_TAR_BLOCK);
     }
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code check_end_blocks(struct tar_source *source, size_t zero_blocks, bool more,
-                                     struct sb_error *err)
+/* Whoever writes a pipe can end, and compressed data is checked. */
+static enum sb_code read_to_end(struct tar_source *source, struct sb_error *err)
 {
-    if (is_cpio(source) || zero_blocks >= 2)
-        return SB_OK;
-    if (zero_blocks == 0) {
-        sb_report(source->notify, SB_PROBLEM, "truncated", NULL,
-                  "%s: there is no mark at its end; it may be cut short", source->base.name);
-        return SB_OK;
-    }
-    if (more) {
-        sb_report(source->notify, SB_PROBLEM, "damaged", NULL,
-                  "%s: only half of the mark at its end is there", source->base.name);
-        return SB_OK;
-    }
-    return sb_fail(err, SB_DAMAGED, "%s: cut short within the mark at its end", source->base.name);
+    enum sb_code code = SB_OK;
+    const void *data;
+    size_t size;
+
+    while (!code && !in_file(source))
+        code = sb_flow_next(source->flow, &data, &size, err);
+    return code == SB_END ? SB_OK : code;
 }
 
-/* SB_END when the end is sound, or what is wrong was reported. */
+static void check_end_blocks(struct tar_source *source, size_t zero_blocks, bool more)
+{
+    bool whole = !more && sb_flow_is_whole(source->flow);
+
+    if (is_cpio(source) || zero_blocks >= 2)
+        return;
+    sb_report(source->notify, whole ? SB_WARNING : SB_PROBLEM, more ? "damaged" : "truncated", NULL,
+              "%s: %s%s", source->base.name,
+              zero_blocks == 1 ? "only half of the mark at its end is there"
+                               : "there is no mark at its end",
+              whole  ? "; its compression shows that nothing else is missing"
+              : more ? ""
+                     : "; it may be cut short");
+}
+
+static void report_rest(struct tar_source *source, const struct rest *rest)
+{
+    const char *name = source->base.name;
+
+    if (rest->word == sb_tail_junk)
+        sb_report(source->notify, SB_LOSS, "trailing", NULL,
+                  "%s: junk follows its end, at byte %" PRId64 ", and is ignored", name, rest->at);
+    else if (rest->word == sb_tail_tar && !is_cpio(source))
+        sb_report(source->notify, SB_PROBLEM, "trailing", NULL,
+                  "%s: another tar follows its end, at byte %" PRId64
+                  ", and is not read; --ignore-zeros reads it, too",
+                  name, rest->at);
+    else if (rest->word)
+        sb_report(source->notify, SB_PROBLEM, "trailing", NULL,
+                  "%s: %s follows its end, at byte %" PRId64
+                  ", and is not read; give each in an input of its own",
+                  name, rest->word, rest->at);
+    sb_flow_report_tail(source->flow, name, source->notify);
+}
+
+static enum sb_code open_reader(struct tar_source *source, struct sb_error *err);
+
+/* A tar follows, at the beginning of block. */
+static enum sb_code go_on(struct tar_source *source, const struct rest *rest, struct sb_error *err)
+{
+    struct archive *last = source->archive;
+    enum sb_code code;
+
+    if (rest->junk)
+        sb_report(source->notify, SB_LOSS, "trailing", NULL,
+                  "%s: junk comes before the tar at byte %" PRId64 ", and is ignored",
+                  source->base.name, rest->at);
+    archive_entry_free(source->entry);
+    source->entry = NULL;
+    for (int i = 0; i < GLOBALS; i++)
+        sb_buf_clear(&source->globals[i]);
+    source->tar_at = source->block_at;
+    source->again = true;
+    code = open_reader(source, err);
+    if (source->archive)
+        archive_read_free(last);
+    else
+        source->archive = last;
+    return code;
+}
+
+/* SB_END when the end is sound, or what is wrong was reported; SB_OK when another tar follows. */
 static enum sb_code finish(struct tar_source *source, struct sb_error *err)
 {
     int64_t end = position(source);
     const char *tail = raw_bytes(source, source->header_at, end);
     size_t zero_blocks = 0;
     enum sb_code code;
-    bool more;
+    struct rest rest;
 
     if (tail)
         zero_blocks = sb_tar_zero_blocks(tail, (size_t)(end - source->header_at));
-    source->ended = true;
     report_strayed(source);
-    code = read_rest(source, &more, err);
-    if (!code && more && end == (int64_t)zero_blocks * SB_TAR_BLOCK)
-        code = sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
-    if (!code)
-        code = check_end_blocks(source, zero_blocks, more, err);
+    code = look_at_rest(source, &rest, err);
     if (code)
         return code;
-    if (more)
-        sb_report(source->notify, SB_WARNING, "trailing", NULL,
-                  "%s: more follows after its end, at byte %" PRId64 " or later; it is ignored",
-                  source->base.name, end);
-    if (sb_flow_junk(source->flow))
-        sb_report(source->notify, SB_PROBLEM, "damaged", NULL,
-                  "%s: junk follows the compressed data, and is ignored", source->base.name);
+    if (rest.word == sb_tail_tar && !is_cpio(source) && sb_context_now->ignore_zeros)
+        return go_on(source, &rest, err);
+    source->ended = true;
+    code = read_to_end(source, err);
+    if (!code && rest.word == sb_tail_junk && end == (int64_t)zero_blocks * SB_TAR_BLOCK)
+        code = sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
+    if (code)
+        return code;
+    check_end_blocks(source, zero_blocks, rest.word != NULL);
+    report_rest(source, &rest);
     return SB_END;
+}
+
+/* Is what libarchive finds no block of the beginning of a mark at the end? */
+static bool ends_in_zeros(struct tar_source *source)
+{
+    int64_t at = position(source), end = source->block_at + (int64_t)source->block_size;
+    const char *data = raw_bytes(source, at, end);
+
+    return !is_cpio(source) && data && at > 0 && !source->in_code && end - at < SB_TAR_BLOCK &&
+           at == source->header_at && sb_tar_all_zeros(data, (size_t)(end - at));
 }
 
 /* Members */
 
+/* The blocks of a member before its bytes, where there is more than one in a tar; else NULL. */
+static const char *extended_header(struct tar_source *source, size_t *size)
+{
+    *size = (size_t)(source->data_at - source->header_at);
+    return !is_cpio(source) && *size > SB_TAR_BLOCK
+               ? raw_bytes(source, source->header_at, source->data_at)
+               : NULL;
+}
+
+/* Global headers and volume labels, which libarchive passes over. */
+static enum sb_code take_globals(struct tar_source *source, struct sb_error *err)
+{
+    size_t size, text_size;
+    const char *header = extended_header(source, &size), *text;
+
+    if (!header)
+        return SB_OK;
+    for (int i = 0; i < GLOBALS; i++) {
+        text = sb_tar_global(header, size, global_keys[i], &text_size);
+        if (text && sb_buf_set(&source->globals[i], text, text_size))
+            return sb_fail_memory(err);
+    }
+    text = sb_tar_label(header, size, &text_size);
+    if (text)
+        sb_report(source->notify, SB_LOSS, "label", NULL,
+                  "%s: its volume label '%.*s' is not taken along", source->base.name,
+                  (int)text_size, text);
+    return SB_OK;
+}
+
+/* NULL: the member has it from its own header. */
+static const char *global(struct tar_source *source, enum global which)
+{
+    const char *header;
+    size_t size;
+
+    if (source->globals[which].size == 0)
+        return NULL;
+    header = extended_header(source, &size);
+    return header && sb_tar_pax_own(header, size, global_keys[which]) ? NULL
+                                                                      : source->globals[which].data;
+}
+
+static bool global_time(struct tar_source *source, struct timespec *time)
+{
+    const char *text = global(source, GLOBAL_MTIME);
+    int64_t ns;
+
+    if (!text || !sb_tar_pax_time(text, strlen(text), &ns))
+        return false;
+    *time = sb_time_split(ns);
+    return true;
+}
+
 static void fill_time(struct tar_source *source, struct sb_member *member)
 {
     struct archive_entry *entry = source->entry;
-    const struct timespec time = {.tv_sec = archive_entry_mtime(entry),
-                                  .tv_nsec = archive_entry_mtime_nsec(entry)};
+    struct timespec time = {.tv_sec = archive_entry_mtime(entry),
+                            .tv_nsec = archive_entry_mtime_nsec(entry)};
+    bool everywhere = global_time(source, &time);
     const char *header;
 
-    if (!archive_entry_mtime_is_set(entry))
+    if (!archive_entry_mtime_is_set(entry) && !everywhere)
         return;
     member->entry.has |= SB_HAS_MTIME;
     if (!sb_time_join(time, &member->entry.mtime_ns))
@@ -333,7 +551,7 @@ static void fill_time(struct tar_source *source, struct sb_member *member)
     member->has |= SB_KEEPS_NANOSECONDS;
 
     /* libarchive takes -1.5 for -1 + 0.5, and -0.5 for 0.5 */
-    if (time.tv_sec > 0 || time.tv_nsec == 0 || is_cpio(source))
+    if (time.tv_sec > 0 || time.tv_nsec == 0 || is_cpio(source) || everywhere)
         return;
     header = raw_bytes(source, source->header_at, source->data_at);
     if (header)
@@ -349,12 +567,12 @@ static bool is_id(int64_t id)
 /* No system has owners beyond 32 bits, but a header can hold them. */
 static void fill_ids(struct tar_source *source, struct sb_member *member)
 {
-    int64_t uid = archive_entry_uid(source->entry), gid = archive_entry_gid(source->entry);
+    const char *user = global(source, GLOBAL_UID), *group = global(source, GLOBAL_GID);
+    int64_t uid = user ? strtoll(user, NULL, 10) : archive_entry_uid(source->entry);
+    int64_t gid = group ? strtoll(group, NULL, 10) : archive_entry_gid(source->entry);
 
     if (!is_id(uid) || !is_id(gid))
-        sb_report(source->notify, SB_WARNING, "owner", present_name(source),
-                  "its owner %" PRId64 ":%" PRId64 " is none that there can be; left out", uid,
-                  gid);
+        sb_report(source->notify, SB_LOSS, "owner", present_name(source), SB_NO_OWNER, uid, gid);
     if (is_id(uid))
         member->entry.has |= SB_HAS_UID;
     if (is_id(gid))
@@ -366,10 +584,11 @@ static void fill_ids(struct tar_source *source, struct sb_member *member)
 static void fill_owner(struct tar_source *source, struct sb_member *member)
 {
     struct archive_entry *entry = source->entry;
+    const char *user = global(source, GLOBAL_USER), *group = global(source, GLOBAL_GROUP);
 
     fill_ids(source, member);
-    member->user = archive_entry_uname(entry);
-    member->group = archive_entry_gname(entry);
+    member->user = user ? user : archive_entry_uname(entry);
+    member->group = group ? group : archive_entry_gname(entry);
     member->has |= SB_KEEPS_OWNER;
     if ((member->user && member->user[0]) || (member->group && member->group[0]))
         member->has |= SB_KEEPS_OWNER_NAME;
@@ -599,11 +818,44 @@ static enum sb_code sort_links(struct tar_source *source, struct sb_member *memb
     return sb_cpio_links_hold(&source->links, member, inode, err);
 }
 
+/* Another volume has the beginning of its bytes. Reports it, by its own name. */
+static bool is_continued(struct tar_source *source)
+{
+    size_t size = (size_t)(source->data_at - source->header_at), name_size;
+    const char *header = raw_bytes(source, source->header_at, source->data_at);
+    const char *name = present_name(source);
+    char text[NAME_SHOWN];
+
+    if (is_cpio(source) || !header || !sb_tar_is_continued(header, size, &name, &name_size))
+        return false;
+    if (name != present_name(source)) {
+        snprintf(text, sizeof(text), "%.*s", (int)name_size, name);
+        name = text;
+    }
+    sb_report(source->notify, SB_PROBLEM, "damaged", name,
+              "is only a part of a file that began in another volume; left out");
+    return true;
+}
+
+/* Directory lists of tar -g say what was deleted since the dump before. */
+static void heed_dump(struct tar_source *source)
+{
+    size_t size = (size_t)(source->data_at - source->header_at);
+    const char *header = raw_bytes(source, source->header_at, source->data_at);
+
+    if (source->said_dump || is_cpio(source) || !header || !sb_tar_is_dump(header, size))
+        return;
+    source->said_dump = true;
+    sb_report(source->notify, SB_LOSS, "incremental", NULL,
+              "%s: is of an incremental dump, whose lists of directories are not applied: files "
+              "that were deleted before it stay; 'tar -g /dev/null' applies them",
+              source->base.name);
+}
+
 /* Is it something that can be returned? Reports what is wrong with it. */
 static bool is_usable(struct tar_source *source)
 {
     const char *name = archive_entry_pathname(source->entry);
-    const char *header;
 
     if (!name || !name[0]) {
         sb_report(source->notify, SB_PROBLEM, "name", NULL,
@@ -616,14 +868,8 @@ static bool is_usable(struct tar_source *source)
                   "its size is negative; it is left out");
         return false;
     }
-    if (archive_entry_filetype(source->entry) || archive_entry_hardlink(source->entry))
-        return true;
-    header = raw_bytes(source, source->header_at, source->data_at);
-    if (!is_cpio(source) && header &&
-        sb_tar_is_continued(header, (size_t)(source->data_at - source->header_at)))
-        sb_report(source->notify, SB_PROBLEM, "damaged", name,
-                  "is only a part of a file that began in another volume");
-    return true;
+    heed_dump(source);
+    return !is_continued(source);
 }
 
 /* libarchive allocates a name before it reads it, and a cpio may promise 4 GiB. */
@@ -665,9 +911,13 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     enum sb_code code;
     bool held;
 
+    if (result == ARCHIVE_FATAL && ends_in_zeros(source))
+        result = ARCHIVE_EOF;
     switch (result) {
     case ARCHIVE_EOF:
         code = finish(source, err);
+        if (!code)
+            return SB_OK;
         if (code != SB_END)
             return break_off(source, err);
         sb_cpio_links_begin_all(&source->links);
@@ -684,8 +934,9 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     report_strayed(source);
     if (result == ARCHIVE_WARN)
         warn(source);
-    if (!is_usable(source))
-        return SB_OK;
+    code = take_globals(source, err);
+    if (code || !is_usable(source))
+        return code;
     fill_member(source, member);
     code = decode_names(source, member, err);
     if (!code)
@@ -832,6 +1083,9 @@ static void free_tar(struct sb_source *base)
     sb_buf_release(&source->name);
     sb_buf_release(&source->target);
     sb_buf_release(&source->tap);
+    sb_buf_release(&source->rest);
+    for (int i = 0; i < GLOBALS; i++)
+        sb_buf_release(&source->globals[i]);
     sb_cpio_links_release(&source->links);
     free(source);
 }
@@ -903,19 +1157,6 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     return SB_OK;
 }
 
-/* POSIX: the sum of a header's bytes, the sum's own place counted as blanks. */
-static bool is_header(const unsigned char *head)
-{
-    unsigned long sum = 0;
-    char field[9] = {0};
-    char *end;
-
-    for (size_t i = 0; i < SB_TAR_BLOCK; i++)
-        sum += i >= 148 && i < 156 ? ' ' : head[i];
-    memcpy(field, head + 148, 8);
-    return strtoul(field, &end, 8) == sum && end > field;
-}
-
 static bool begins_with_zeros(const struct sb_input *input)
 {
     return input->first_size == SB_TAR_BLOCK && memcmp(input->first, zeros, SB_TAR_BLOCK) == 0;
@@ -930,7 +1171,7 @@ static bool goes_on_as_tar(const struct sb_input *input)
 
     while (at + SB_TAR_BLOCK <= got && memcmp(head + at, zeros, SB_TAR_BLOCK) == 0)
         at += SB_TAR_BLOCK;
-    found = at + SB_TAR_BLOCK <= got && is_header(head + at);
+    found = at + SB_TAR_BLOCK <= got && sb_tar_is_header(head + at);
     free(head);
     return found;
 }
@@ -938,7 +1179,7 @@ static bool goes_on_as_tar(const struct sb_input *input)
 /* A tar begins with a name, and that may be like anything: its header is surer than a few bytes. */
 static enum sb_sure begins_as_tar(const struct sb_input *input)
 {
-    if (input->first_size == SB_TAR_BLOCK && is_header(input->first))
+    if (input->first_size == SB_TAR_BLOCK && sb_tar_is_header(input->first))
         return SB_BY_HEADER;
     if (begins_with_zeros(input))
         return SB_BY_ZEROS;
@@ -948,13 +1189,7 @@ static enum sb_sure begins_as_tar(const struct sb_input *input)
 
 static enum sb_sure begins_as_cpio(const struct sb_input *input)
 {
-    static const char *const magics[] = {"070701", "070702", "070707", "\xc7\x71", "\x71\xc7"};
-
-    for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
-        if (sb_input_begins(input, magics[i], strlen(magics[i])))
-            return SB_BY_MAGIC;
-    }
-    return SB_NO;
+    return sb_cpio_begins(input->first, input->first_size) ? SB_BY_MAGIC : SB_NO;
 }
 
 static const char *unproved(const struct sb_input *input)

@@ -135,10 +135,10 @@ static void set_type(struct sb_member *member, const struct sb_zip_record *recor
 
 static void set_owner(struct sb_member *member, uint64_t uid, uint64_t gid)
 {
+    member->entry.uid = uid < INT64_MAX ? (int64_t)uid : INT64_MAX;
+    member->entry.gid = gid < INT64_MAX ? (int64_t)gid : INT64_MAX;
     if (uid > OWNER_MAX || gid > OWNER_MAX)
         return;
-    member->entry.uid = (int64_t)uid;
-    member->entry.gid = (int64_t)gid;
     member->entry.has |= SB_HAS_UID | SB_HAS_GID;
     member->has |= SB_KEEPS_OWNER;
 }

@@ -28,7 +28,8 @@ struct sb_zip_naming {
 /*
  * Fills in the member but for hard_link, located and at. Its name is naming->name, which lives with
  * the member. Of the times that a zip may hold, the most precise one; a mode only where the record
- * has one. place[] is for the loaders: entry.size and place[] are all that they look at.
+ * has one. Of owners that no system has, entry.uid and .gid, but not entry.has. place[] is for the
+ * loaders: entry.size and place[] are all that they look at.
  */
 enum sb_code sb_zip_member_fill(struct sb_member *member, const struct sb_zip_record *record,
                                 struct sb_zip_clock *clock, struct sb_zip_naming *naming,

@@ -25,9 +25,6 @@
 /* A size from which on deflate, which may add a little, could pass 4 GiB. */
 #define NARROW_MAX ((int64_t)SB_ZIP_IN_64 - ((int64_t)16 << 20))
 
-/* In item->mark, for drain. */
-enum { MARK_CLAMPED = 1 };
-
 struct rendered {
     struct sb_zip_written member;
     size_t at; /* its header, and its bytes if they were deflated, in batch->output */
@@ -57,7 +54,6 @@ struct zip_sink {
     const struct sb_notify *notify;
     int level;
     bool store;
-    int64_t clamped;
 
     /* Of the turn. */
     struct streamed streamed;
@@ -162,7 +158,8 @@ static enum sb_code render_item(const struct zip_sink *zip, struct sb_batch *bat
     bool clamped;
 
     sb_zip_describe(member, entry, &clamped);
-    item->mark = clamped ? MARK_CLAMPED : 0;
+    if (clamped)
+        item->member.has |= SB_KEEPS_FAR_TIME;
     rendered->at = out->size;
     rendered->size = 0;
     if (item->state != SB_ITEM_READ && (item->state != SB_ITEM_BARE || item->member.hard_link))
@@ -490,7 +487,6 @@ static void count_item(struct sb_sink *sink, const struct sb_item *item)
 
     if (item->state == SB_ITEM_PART && !item->part_last)
         return;
-    ((struct zip_sink *)sink)->clamped += item->mark == MARK_CLAMPED;
     if (entry->type == SB_DIR) {
         counts->dirs++;
         return;
@@ -570,11 +566,6 @@ static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
     code = drop_superseded(zip, err);
     if (code == SB_OK)
         code = write_directory(zip, err);
-    if (code == SB_OK && zip->clamped > 0)
-        sb_report(
-            zip->notify, SB_WARNING, "times", NULL,
-            "%s: %lld times before 1980 or after 2107 were clamped, as a zip cannot hold them",
-            sink->name, (long long)zip->clamped);
     return code ? code : sb_outfile_commit(zip->file, err);
 }
 

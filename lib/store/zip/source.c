@@ -10,6 +10,7 @@
 #include "store/zip/member.h"
 #include "store/zip/volumes.h"
 
+#include <inttypes.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 
@@ -176,6 +177,14 @@ static enum sb_code locate(const struct zip_source *zip, struct sb_member *membe
     return SB_OK;
 }
 
+static void heed_owner(const struct zip_source *zip, struct sb_entry *entry)
+{
+    if (entry->has & SB_HAS_UID || (entry->uid <= SB_ID_MOST && entry->gid <= SB_ID_MOST))
+        return;
+    sb_report(zip->notify, SB_LOSS, "owner", entry->path, SB_NO_OWNER, entry->uid, entry->gid);
+    entry->uid = entry->gid = 0;
+}
+
 /* SB_END: the record gives no member, which was reported. */
 static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_record *record,
                                 struct sb_member *member, struct sb_error *err)
@@ -186,6 +195,7 @@ static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_reco
     if (zip->naming.failed)
         sb_report(zip->notify, SB_PROBLEM, "name", member->entry.path, SB_NOT_IN_CHARSET,
                   sb_context_now->charset);
+    heed_owner(zip, &member->entry);
     if (record->defect) {
         sb_report(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s; left out",
                   record->defect);
@@ -281,10 +291,10 @@ static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
     zip->file.end = zip->end.start;
     zip->base.total = zip->end.start - zip->end.base;
     if (zip->end.junk > 0)
-        sb_report(zip->notify, SB_WARNING, "junk", NULL, "%s: has %lld bytes after its end",
+        sb_report(zip->notify, SB_LOSS, "junk", NULL, "%s: has %lld bytes after its end",
                   zip->base.name, (long long)zip->end.junk);
     if (zip->end.cut)
-        sb_report(zip->notify, SB_WARNING, "comment", NULL,
+        sb_report(zip->notify, SB_LOSS, "comment", NULL,
                   "%s: its comment, which nothing follows, is cut short", zip->base.name);
     if (zip->end.comment > 0)
         sb_report(zip->notify, SB_NOTE, "comment", NULL,

@@ -166,6 +166,8 @@ static void forward(void *context, enum sb_level level, const char *kind, const 
 
     if (said_before(convert, level, kind))
         return;
+    if (level == SB_LOSS && convert->options->transfer.strict)
+        level = SB_PROBLEM;
     convert->result->problems += level == SB_PROBLEM;
     notify->call(notify->context, level, kind, subject, text);
 }

@@ -18,7 +18,7 @@ static const struct {
     {SB_KEEPS_SHAPE, "shapes", "shapes"},
     {SB_KEEPS_ITEM_NAME, "item-names", "names of items"},
     {SB_KEEPS_SECOND_NAME, "second-names", "second names of owners"},
-    {SB_KEEPS_FAR_TIME, "times", "times before 1678 or after 2262"},
+    {SB_KEEPS_FAR_TIME, "times", "times out of range"},
 };
 
 const char *sb_property_text(unsigned property)

@@ -213,6 +213,8 @@ static enum sb_code next_member(struct sb_transfer_run *transfer, struct sb_erro
         code = sb_transfer_heed(transfer, err);
         if (!code)
             code = sb_source_next(transfer->source, &transfer->member, err);
+        if (code == SB_END && sb_transfer_heed(transfer, err))
+            return err->code;
         if (code)
             return code;
         transfer->members++;

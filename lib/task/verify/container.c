@@ -49,13 +49,14 @@ static void report(struct check *check, enum sb_remedy remedy, const char *kind,
     check->events->found(check->events->context, &defect);
 }
 
-/* Problems that the source and its loaders report are defects; the rest is only passed on. */
+/* Problems that the source and its loaders report are defects, under strict losses too; the rest is
+ * only passed on. */
 static void hear(void *context, enum sb_level level, const char *kind, const char *subject,
                  const char *text)
 {
     struct check *check = context;
 
-    if (level == SB_PROBLEM)
+    if (level == SB_PROBLEM || (level == SB_LOSS && check->options->strict))
         report(check, SB_REMEDY_SHARDS, kind, subject, text);
     else
         sb_report(check->notify, level, kind, subject, "%s", text);

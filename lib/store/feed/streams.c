@@ -1,0 +1,330 @@
+#include "store/feed/impl.h"
+
+#include "core/context.h"
+#include "core/interrupt.h"
+#include "core/thread.h"
+
+#include <bzlib.h>
+#include <limits.h>
+#include <lz4frame.h>
+#include <lzma.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where nothing else is said: as libarchive has it, for a dictionary of all but a GiB; */
+#define MEMORY_USUAL ((uint64_t)1 << 30)
+
+/* and for blocks that several threads decompress, with what these need; else one thread does it. */
+#define MEMORY_USUAL_THREADS ((uint64_t)96 << 20)
+
+#define THREADS_MAX 64
+#define WAIT_MS     100 /* how soon a wait for a thread sees that it has to end */
+
+/* Of a stream's beginning: how long its header is, and the bits of a block's flags which say that
+ * its sizes follow. Blocks without them can only be read one after the other. */
+#define STREAM_HEADER LZMA_STREAM_HEADER_SIZE
+#define SIZES_FOLLOW  0xc0
+
+struct stream_feed {
+    struct sb_feed base;
+    const struct format *format;
+    unsigned threads;                  /* of xz */
+    struct sb_thread_reserve *reserve; /* likewise; NULL: it has none */
+    uint64_t memory;                   /* of xz and lzma, at most */
+    bool ready; /* there is a decoder: of a stream, unless it has just ended */
+    bool ended;
+    bool begun;  /* there is something to decompress */
+    bool looked; /* at the first block of xz, or need not */
+    bool in_end; /* no more comes from below */
+    const char *in;
+    size_t in_size;
+    enum sb_code code; /* what comes after all that came out, and stays */
+    struct sb_error err;
+    union {
+        lzma_stream xz;
+        bz_stream bz;
+        LZ4F_dctx *lz4;
+    } as;
+    char buffer[SB_FEED_BUFFER];
+};
+
+struct format {
+    enum sb_filter_kind kind;
+    const char *word;
+    bool (*begin)(struct stream_feed *feed); /* a stream. False: no memory */
+
+    /* Takes some of the input, and sets *made. SB_END: a stream ended. */
+    enum sb_code (*step)(struct stream_feed *feed, char *out, size_t capacity, size_t *made,
+                         struct sb_error *err);
+    void (*free)(struct stream_feed *feed);
+};
+
+static enum sb_code refuse(const struct stream_feed *feed, const char *text, struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED, "%s: its %s data is damaged or cut short: %s", feed->base.name,
+                   feed->format->word, text);
+}
+
+/* A decoder that neither takes nor makes anything waits for what does not come. */
+static enum sb_code check_progress(const struct stream_feed *feed, size_t took, size_t made,
+                                   struct sb_error *err)
+{
+    return took == 0 && made == 0 && feed->in_end ? refuse(feed, "it ends too early", err) : SB_OK;
+}
+
+/* xz, lzma */
+
+static void free_xz(struct stream_feed *feed)
+{
+    lzma_end(&feed->as.xz);
+    sb_threads_release(feed->reserve);
+    feed->reserve = NULL;
+}
+
+static bool begin_xz(struct stream_feed *feed)
+{
+    uint64_t given = (uint64_t)sb_context_now->decoder_memory;
+    lzma_mt options = {
+        .threads = feed->threads < THREADS_MAX ? feed->threads : THREADS_MAX,
+        .timeout = WAIT_MS,
+        .memlimit_threading = given ? given : MEMORY_USUAL_THREADS,
+        .memlimit_stop = given ? given : MEMORY_USUAL,
+    };
+    lzma_stream *stream = &feed->as.xz;
+
+    free_xz(feed);
+    feed->memory = options.memlimit_stop;
+    if (feed->format->kind == SB_FILTER_LZMA)
+        return lzma_alone_decoder(stream, feed->memory) == LZMA_OK;
+    if (feed->threads > 1)
+        feed->reserve = sb_threads_reserve(&options.threads);
+    return (feed->reserve ? lzma_stream_decoder_mt(stream, &options)
+                          : lzma_stream_decoder(stream, feed->memory, 0)) == LZMA_OK;
+}
+
+static enum sb_code refuse_xz(const struct stream_feed *feed, lzma_ret result, struct sb_error *err)
+{
+    switch (result) {
+    case LZMA_MEM_ERROR:
+        return sb_fail_memory(err);
+    case LZMA_MEMLIMIT_ERROR:
+        return sb_feed_too_large(&feed->base, feed->format->word, feed->memory, err);
+    case LZMA_FORMAT_ERROR:
+        return refuse(feed, "Lzma library error: format not recognized", err);
+    case LZMA_OPTIONS_ERROR:
+        return refuse(feed, "Lzma library error: Invalid options", err);
+    case LZMA_DATA_ERROR:
+        return refuse(feed, "Lzma library error: Corrupted input data", err);
+    case LZMA_BUF_ERROR:
+        return refuse(feed, "Lzma library error:  No progress is possible", err);
+    default:
+        return refuse(feed, "Lzma decompression failed:  Unknown error", err);
+    }
+}
+
+static void look_at_block(struct stream_feed *feed)
+{
+    if (!feed->looked)
+        atomic_store(&feed->base.watch->in_one,
+                     feed->in_size < STREAM_HEADER + 2 ||
+                         (feed->in[STREAM_HEADER + 1] & SIZES_FOLLOW) != SIZES_FOLLOW);
+    feed->looked = true;
+}
+
+static enum sb_code step_xz(struct stream_feed *feed, char *out, size_t capacity, size_t *made,
+                            struct sb_error *err)
+{
+    lzma_stream *stream = &feed->as.xz;
+    lzma_ret result;
+
+    look_at_block(feed);
+    stream->next_in = (const uint8_t *)feed->in;
+    stream->avail_in = feed->in_size;
+    stream->next_out = (uint8_t *)out;
+    stream->avail_out = capacity;
+    sb_threads_use(feed->reserve);
+    result = lzma_code(stream, feed->in_end ? LZMA_FINISH : LZMA_RUN);
+    sb_threads_use(NULL);
+    feed->in = (const char *)stream->next_in;
+    feed->in_size = stream->avail_in;
+    *made = capacity - stream->avail_out;
+    if (result == LZMA_STREAM_END)
+        return SB_END;
+    return result == LZMA_OK ? SB_OK : refuse_xz(feed, result, err);
+}
+
+/* bzip2 */
+
+static void free_bzip2(struct stream_feed *feed)
+{
+    if (feed->ready)
+        BZ2_bzDecompressEnd(&feed->as.bz);
+}
+
+static bool begin_bzip2(struct stream_feed *feed)
+{
+    free_bzip2(feed);
+    feed->ready = BZ2_bzDecompressInit(&feed->as.bz, 0, 0) == BZ_OK;
+    return feed->ready;
+}
+
+static enum sb_code step_bzip2(struct stream_feed *feed, char *out, size_t capacity, size_t *made,
+                               struct sb_error *err)
+{
+    bz_stream *stream = &feed->as.bz;
+    unsigned wanted = capacity < INT_MAX ? (unsigned)capacity : INT_MAX;
+    size_t took = feed->in_size;
+    int result;
+
+    stream->next_in = (char *)feed->in;
+    stream->avail_in = (unsigned)feed->in_size;
+    stream->next_out = out;
+    stream->avail_out = wanted;
+    result = BZ2_bzDecompress(stream);
+    feed->in = stream->next_in;
+    feed->in_size = stream->avail_in;
+    *made = wanted - stream->avail_out;
+    if (result == BZ_STREAM_END)
+        return SB_END;
+    if (result == BZ_MEM_ERROR)
+        return sb_fail_memory(err);
+    if (result != BZ_OK)
+        return refuse(feed, "bzip decompression failed", err);
+    return check_progress(feed, took - feed->in_size, *made, err);
+}
+
+/* lz4 */
+
+static bool begin_lz4(struct stream_feed *feed)
+{
+    return feed->ready ||
+           !LZ4F_isError(LZ4F_createDecompressionContext(&feed->as.lz4, LZ4F_VERSION));
+}
+
+static enum sb_code step_lz4(struct stream_feed *feed, char *out, size_t capacity, size_t *made,
+                             struct sb_error *err)
+{
+    size_t took = feed->in_size;
+    size_t result;
+
+    *made = capacity;
+    result = LZ4F_decompress(feed->as.lz4, out, made, feed->in, &took, NULL);
+    if (LZ4F_isError(result)) {
+        *made = 0;
+        return strcmp(LZ4F_getErrorName(result), "ERROR_allocation_failed") == 0
+                   ? sb_fail_memory(err)
+                   : refuse(feed, LZ4F_getErrorName(result), err);
+    }
+    feed->in += took;
+    feed->in_size -= took;
+    return result == 0 ? SB_END : check_progress(feed, took, *made, err);
+}
+
+static void free_lz4(struct stream_feed *feed)
+{
+    LZ4F_freeDecompressionContext(feed->as.lz4);
+}
+
+static const struct format formats[] = {
+    {SB_FILTER_XZ, "xz", begin_xz, step_xz, free_xz},
+    {SB_FILTER_LZMA, "lzma", begin_xz, step_xz, free_xz},
+    {SB_FILTER_BZIP2, "bzip2", begin_bzip2, step_bzip2, free_bzip2},
+    {SB_FILTER_LZ4, "lz4", begin_lz4, step_lz4, free_lz4},
+};
+
+/* All of them */
+
+static enum sb_code find_stream(struct stream_feed *feed, struct sb_error *err)
+{
+    enum sb_code code =
+        sb_feed_another(&feed->base, feed->format->kind, feed->in, &feed->in_size, err);
+
+    if (code)
+        return code;
+    feed->ended = false;
+    return feed->format->begin(feed) ? SB_OK : sb_fail_memory(err);
+}
+
+static enum sb_code take_input(struct stream_feed *feed, struct sb_error *err)
+{
+    size_t got = 0;
+    enum sb_code code;
+
+    if (feed->in_size > 0 || feed->in_end)
+        return SB_OK;
+    code = sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got, err);
+    feed->in_end = code == SB_END;
+    feed->in = feed->buffer;
+    feed->in_size = got;
+    feed->begun |= got > 0;
+    return feed->in_end && feed->begun ? SB_OK : code;
+}
+
+static enum sb_code step(struct stream_feed *feed, char *out, size_t capacity, size_t *made,
+                         struct sb_error *err)
+{
+    enum sb_code code = feed->ended ? find_stream(feed, err) : SB_OK;
+
+    if (!code)
+        code = take_input(feed, err);
+    if (code)
+        return code;
+    if (sb_feed_is_over(&feed->base))
+        return sb_fail_interrupt(err);
+    code = feed->format->step(feed, out, capacity, made, err);
+    if (code != SB_END)
+        return code;
+    feed->ended = true;
+    sb_feed_count_end(&feed->base);
+    return SB_OK;
+}
+
+static enum sb_code fill_stream(struct sb_feed *base, void *data, size_t capacity, size_t *got,
+                                struct sb_error *err)
+{
+    struct stream_feed *feed = (struct stream_feed *)base;
+    char *out = data;
+
+    *got = 0;
+    while (!feed->code && *got < capacity) {
+        size_t made = 0;
+
+        feed->code = step(feed, out + *got, capacity - *got, &made, &feed->err);
+        *got += made;
+    }
+    if (!feed->code || *got > 0)
+        return SB_OK;
+    *err = feed->err;
+    return feed->code;
+}
+
+static void free_stream(struct sb_feed *base)
+{
+    struct stream_feed *feed = (struct stream_feed *)base;
+
+    feed->format->free(feed);
+    free(feed);
+}
+
+enum sb_code sb_feed_streams(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
+                             unsigned threads, struct sb_error *err)
+{
+    static const struct sb_feed_ops ops = {.fill = fill_stream, .free = free_stream};
+    struct stream_feed *feed = calloc(1, sizeof(*feed));
+
+    if (!feed)
+        return sb_fail_memory(err);
+    feed->base = sb_feed_on(&ops, from);
+    feed->format = formats;
+    while (feed->format->kind != kind)
+        feed->format++;
+    feed->threads = threads;
+    feed->looked = threads <= 1 || kind != SB_FILTER_XZ;
+    if (!feed->format->begin(feed)) {
+        free_stream(&feed->base);
+        return sb_fail_memory(err);
+    }
+    feed->ready = true;
+    *out = &feed->base;
+    return SB_OK;
+}
