@@ -223,8 +223,8 @@ static void convert_note_counts(const struct convert_settings *settings,
 static void advise_dictionary(const struct convert_settings *settings,
                               const struct sb_sink_counts *counts)
 {
-    bool bagz =
-        settings->output_type.kind == SB_BAG && settings->output_type.filter != SB_FILTER_NONE;
+    bool bagz = sb_container_takes(settings->output_type.kind) & SB_TO_RECORDS &&
+                settings->output_type.filter != SB_FILTER_NONE;
     struct stat st;
 
     if (bagz && counts->bytes >= LARGE_BAG && !settings->records.bag.dictionary &&

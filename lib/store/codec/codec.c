@@ -49,7 +49,7 @@ struct sb_codec {
     const struct format *format;
     int level;
     unsigned threads;
-    struct sb_thread_reserve *reserve; /* of these, as far as they could be started */
+    struct sb_thread_reserve *reserve; /* those of these that could be started */
 
     /* Of a decompressor: */
     bool inside;  /* a member or frame, or before the first */

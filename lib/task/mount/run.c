@@ -169,7 +169,7 @@ static void sleep_again(const struct sb_mount *mount)
         return;
 }
 
-/* What other threads do, as far as there are any. Who answers requests may not drop: files that
+/* What other threads do, if there are any. Who answers requests may not drop: files that
  * were damaged stay so then. */
 static void take_news(struct sb_mount *mount)
 {
