@@ -109,7 +109,7 @@ parts_hold() {
     [[ $(echo z-*) == 'z-*' ]]
     # What is no number stays as it is, and so do other braces.
     run_ok sb split --ratio=a=0.5,b=0.5 -o '{x}-{:03d}.tar' p.barecat
-    [[ $(echo {x}-*) == '{x}-a.tar {x}-b.tar' ]]
+    [[ $(echo '{x}'-*) == '{x}-a.tar {x}-b.tar' ]]
     run_fail 2 sb split --parts=2 -o 'w-{:d}.tar' p.barecat
     stderr_has "write '{}' where the name of the part goes"
 }

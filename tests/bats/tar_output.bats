@@ -187,8 +187,8 @@ END
 @test "--format: no extended headers, and GNU tar reads all of it" {
     local long dir
     long=$(fill 130 n) dir=$(fill 90 d)
-    mkdir -p t/$dir
-    echo one >t/$dir/$long
+    mkdir -p "t/$dir"
+    echo one >"t/$dir/$long"
     echo two >t/$long
     ln -s "$(fill 130 k)" t/link
     touch -h -d '1950-01-01' t/link
