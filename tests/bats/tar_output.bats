@@ -189,10 +189,10 @@ END
     long=$(fill 130 n) dir=$(fill 90 d)
     mkdir -p "t/$dir"
     echo one >"t/$dir/$long"
-    echo two >t/$long
+    echo two >"t/$long"
     ln -s "$(fill 130 k)" t/link
     touch -h -d '1950-01-01' t/link
-    ln t/$long t/second
+    ln "t/$long" t/second
     tar --format=posix -cf in.tar -C t .
     sb convert -q in.tar pax.tar
     [[ $(types_of pax.tar) == *x* ]]
@@ -202,7 +202,7 @@ END
     mkdir out
     tar -C out -xf gnu.tar 2>/dev/null
     diff -r --no-dereference t out
-    [[ $(stat -c %Y out/link out/$long) == $(stat -c %Y t/link t/$long) && out/second -ef out/$long ]]
+    [[ $(stat -c %Y out/link "out/$long") == $(stat -c %Y t/link "t/$long") && out/second -ef out/$long ]]
     run_ok sb diff -C t gnu.tar
     run_ok bash -c 'cat gnu.tar | "$SHARDBOX" convert -q --format=gnu - - --to=tar | cmp - gnu.tar'
     python3 -c "import sys, tarfile; sys.exit(len(tarfile.open('gnu.tar').getmembers()) != 6)"
@@ -212,7 +212,7 @@ END
     local long
     long=$(fill 130 n)
     mkdir t
-    echo one >t/$long
+    echo one >"t/$long"
     echo two >t/short
     sb convert -q t t.tgz
     for input in t t.tgz; do
