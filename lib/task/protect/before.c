@@ -267,6 +267,7 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path, stru
     if (ftruncate(before->fd, before->size))
         return sb_fail_errno(err, errno, "%s", name);
     before->is_ours = true;
+    before->synced = before->size;
     return write_head(before, err) ? err->code : sb_sync_directory_of(name, err);
 }
 
