@@ -356,6 +356,17 @@ has_bytes_as_before() {
     [[ -e set-before-repair ]]
 }
 
+@test "a disk that fails does not take what earlier repairs have kept" {
+    need_shim
+    spoil set-shard-00000 $(($(of a offset) + 100)) 30
+    run_ok sb verify --repair set
+    cp set-before-repair kept
+    spoil set-shard-00001 $(($(of b4 offset) + 100)) 30
+    run_fail 2 env LD_PRELOAD="$FAULT_SHIM" FAULT_HOW=error FAULT_CALLS=write FAULT_AT=1 "$SHARDBOX" verify --repair set
+    stderr_has 'set-before-repair: cannot write: Input/output error'
+    cmp set-before-repair kept
+}
+
 @test "where what is replaced cannot be kept nothing is repaired" {
     spoil set-shard-00000 $(($(of a offset) + 100)) 3000
     cp set-shard-00000 as-it-is

@@ -171,34 +171,45 @@ enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, i
     return SB_OK;
 }
 
+enum sb_code sb_pieces_feed(struct sb_pieces *pieces, int64_t offset, int64_t size,
+                            sb_each_block *each, void *context, struct sb_error *err)
+{
+    unsigned char *block = malloc(BLOCK);
+    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+
+    for (int64_t done = 0; !code && done < size;) {
+        size_t some = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
+
+        code = sb_pieces_read(pieces, block, some, offset + done, err);
+        if (!code)
+            code = each(context, block, some, err);
+        done += (int64_t)some;
+    }
+    free(block);
+    return code;
+}
+
+static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    return sb_write_full(*(int *)context, data, size, "temporary file (see TMPDIR)", err);
+}
+
 /* What was protected, as a file of its own, whose name the caller frees. */
 static enum sb_code write_protected(struct sb_pieces *pieces, const char *directory, char **name,
                                     struct sb_error *err)
 {
-    int64_t size = pieces->parity->super.shape.size;
-    char *block = malloc(BLOCK);
-    enum sb_code code = SB_OK;
-    int fd = -1;
+    enum sb_code code;
+    int fd;
 
-    if (!block || asprintf(name, "%s/shardbox-XXXXXX", directory) < 0) {
-        free(block);
+    if (asprintf(name, "%s/shardbox-XXXXXX", directory) < 0) {
         *name = NULL;
         return sb_fail_memory(err);
     }
     fd = mkostemp(*name, O_CLOEXEC);
     if (fd < 0)
-        code = sb_fail_errno(err, errno, "%s", *name);
-    for (int64_t done = 0; !code && done < size;) {
-        size_t some = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
-
-        code = sb_pieces_read(pieces, block, some, done, err);
-        if (!code)
-            code = sb_pwrite_full(fd, block, some, done, *name, err);
-        done += (int64_t)some;
-    }
-    if (fd >= 0)
-        close(fd);
-    free(block);
+        return sb_fail_errno(err, errno, "%s", *name);
+    code = sb_pieces_feed(pieces, 0, pieces->parity->super.shape.size, write_block, &fd, err);
+    close(fd);
     return code;
 }
 
@@ -350,31 +361,25 @@ enum sb_code sb_pieces_prove(const char *index, struct sb_error *err)
     return code;
 }
 
-static enum sb_code read_to(struct sb_pieces *pieces, int64_t offset, int64_t size, uint32_t crc32c,
-                            struct sb_spool *out, bool *right, struct sb_error *err)
+/* Bytes that were made, and their CRC32C. */
+struct made {
+    struct sb_spool *out;
+    uint32_t crc;
+};
+
+static enum sb_code keep_block(void *context, const void *data, size_t size, struct sb_error *err)
 {
-    unsigned char *block = malloc(BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
-    uint32_t crc = 0;
+    struct made *made = context;
 
-    for (int64_t done = 0; !code && done < size;) {
-        size_t some = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
-
-        code = sb_pieces_read(pieces, block, some, offset + done, err);
-        if (!code)
-            code = sb_spool_add(out, block, some, err);
-        crc = code ? crc : sb_crc32c(crc, block, some);
-        done += (int64_t)some;
-    }
-    free(block);
-    *right = !code && crc == crc32c;
-    return code == SB_DAMAGED ? SB_OK : code;
+    made->crc = sb_crc32c(made->crc, data, size);
+    return sb_spool_add(made->out, data, size, err);
 }
 
 enum sb_code sb_pieces_make(const char *shard, int64_t offset, int64_t size, uint32_t crc32c,
                             struct sb_spool *out, bool *right, struct sb_error *err)
 {
     const struct sb_parity_check_options wanted = {.from = offset, .to = offset + size};
+    struct made made = {.out = out};
     struct sb_pieces *pieces = NULL;
     struct both both;
     enum sb_code code = open_both(&both, shard, err);
@@ -386,7 +391,8 @@ enum sb_code sb_pieces_make(const char *shard, int64_t offset, int64_t size, uin
         if (!code)
             code = sb_pieces_find(pieces, &wanted, NULL, err);
         if (!code)
-            code = read_to(pieces, offset, size, crc32c, out, right, err);
+            code = sb_pieces_feed(pieces, offset, size, keep_block, &made, err);
+        *right = !code && made.crc == crc32c;
         if (code == SB_DAMAGED)
             code = SB_OK;
     }

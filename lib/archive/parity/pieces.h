@@ -9,6 +9,7 @@
 #define SB_ARCHIVE_PARITY_PIECES_H
 
 #include "archive/parity/check.h"
+#include "core/io.h"
 
 struct sb_pieces;
 
@@ -48,6 +49,10 @@ int64_t sb_pieces_lost(const struct sb_pieces *pieces, int64_t from, int64_t to)
  */
 enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, int64_t offset,
                             struct sb_error *err) SB_CHECKED;
+
+/* Passes such bytes to `each`, block by block. */
+enum sb_code sb_pieces_feed(struct sb_pieces *pieces, int64_t offset, int64_t size,
+                            sb_each_block *each, void *context, struct sb_error *err) SB_CHECKED;
 
 /*
  * An SQLite file that counts as many commits as when it was protected, and has other bytes: is it

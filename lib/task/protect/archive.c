@@ -109,27 +109,37 @@ const char sb_protect_older[] =
     "'shardbox verify --repair' makes the later one; if it is right, 'shardbox protect --remove' "
     "and 'protect' make another";
 
+enum sb_code sb_protected_is_older(const struct sb_protected *work, bool *older,
+                                   struct sb_error *err)
+{
+    unsigned char head[SB_PROTECT_HEAD] = {0};
+    size_t got;
+    char *name;
+    enum sb_code code = sb_file_read(work->file, head, sizeof(head), 0, &got, err);
+
+    *older = false;
+    if (code || !sb_protect_is_earlier(&work->parity->super, head))
+        return code;
+    name = strndup(work->path, sb_index_base_size(work->path));
+    code = name ? sb_protect_has_tail(work->path, name, older, err) : sb_fail_memory(err);
+    free(name);
+    return code;
+}
+
+/* One that cannot be opened is not: who needs it reports why. */
 enum sb_code sb_protect_is_older(const char *index, const char *parity_dir, bool *older,
                                  struct sb_error *err)
 {
     const struct sb_protect_options options = {.parity_dir = parity_dir};
-    char *name = strndup(index, sb_index_base_size(index));
-    unsigned char head[SB_PROTECT_HEAD] = {0};
     struct sb_protected work;
     struct sb_error ignored;
-    size_t got;
     enum sb_code code = sb_protected_begin(&work, index, &options, err);
 
     *older = false;
-    if (!name)
-        code = sb_fail_memory(err);
     if (!code && !sb_protected_open(&work, false, &ignored) &&
-        !sb_protected_open_parity(&work, &ignored) &&
-        !sb_file_read(work.file, head, sizeof(head), 0, &got, &ignored) &&
-        sb_protect_is_earlier(&work.parity->super, head))
-        code = sb_protect_has_tail(index, name, older, err);
+        !sb_protected_open_parity(&work, &ignored))
+        code = sb_protected_is_older(&work, older, err);
     sb_protected_end(&work);
-    free(name);
     return code;
 }
 

@@ -38,14 +38,20 @@ struct record {
     char name[NAME_MOST + 1];
 };
 
+/* Of a file of an archive, the length of the archive's name. */
+static size_t base_size(const char *path)
+{
+    size_t base = sb_protect_base_of_shard(path);
+
+    return base ? base : sb_index_base_size(path);
+}
+
 static enum sb_code name_before(const char *path, const char *parity_dir, struct sb_buf *out,
                                 struct sb_error *err)
 {
-    size_t base = sb_protect_base_of_shard(path);
     const char *name = sb_base_name(path);
+    size_t base = base_size(path);
 
-    if (!base)
-        base = sb_index_base_size(path);
     sb_buf_clear(out);
     if ((parity_dir && sb_buf_add_format(out, "%s/", parity_dir)) ||
         sb_buf_add_format(out, "%.*s" SB_REPAIR_END,
@@ -60,23 +66,15 @@ static enum sb_code name_before(const char *path, const char *parity_dir, struct
 static enum sb_code find_origin(const char *path, const char *parity_dir, uint32_t *origin,
                                 struct sb_error *err)
 {
-    const char *name = sb_base_name(path);
-    size_t base = sb_protect_base_of_shard(path);
-    char *directory, *typed;
+    char *whole;
 
     *origin = 0;
     if (!parity_dir)
         return SB_OK;
-    if (!base)
-        base = sb_index_base_size(path);
-    typed = name > path ? strndup(path, (size_t)(name - path)) : strdup(".");
-    directory = typed ? realpath(typed, NULL) : NULL;
-    free(typed);
-    if (!directory)
-        return sb_fail_errno(err, errno, "%s", path);
-    *origin = sb_crc32c(sb_crc32c(0, directory, strlen(directory) + 1), name,
-                        base - (size_t)(name - path));
-    free(directory);
+    if (sb_protect_find_origin(&whole, path, err))
+        return err->code;
+    *origin = sb_crc32c(0, whole, strlen(whole) - strlen(path) + base_size(path));
+    free(whole);
     return SB_OK;
 }
 
@@ -267,6 +265,7 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path, stru
     if (ftruncate(before->fd, before->size))
         return sb_fail_errno(err, errno, "%s", name);
     before->is_ours = true;
+    before->synced = before->size;
     return write_head(before, err) ? err->code : sb_sync_directory_of(name, err);
 }
 
@@ -329,7 +328,7 @@ struct undo {
     struct record *records;
     size_t count, capacity;
     int64_t skipped;
-    bool counted, database_changed;
+    bool database_changed;
     int target; /* the file of the last record that was used; -1: none */
     char target_name[NAME_MOST + 1];
     struct sb_buf bytes[2]; /* as they are, and as they were */
@@ -465,53 +464,22 @@ static enum sb_code put_back(struct undo *undo, const struct record *record, str
     return sb_fsync(undo->target, record->name, err);
 }
 
-/* The next repair of the same bytes. */
-static const struct record *repaired_again(const struct undo *undo, size_t i)
-{
-    for (size_t j = i + 1; j < undo->count; j++) {
-        if (undo->records[j].offset == undo->records[i].offset &&
-            undo->records[j].size == undo->records[i].size &&
-            strcmp(undo->records[j].name, undo->records[i].name) == 0)
-            return &undo->records[j];
-    }
-    return NULL;
-}
-
-static enum sb_code count_commits(struct undo *undo, const struct record *record, bool *same,
-                                  struct sb_error *err)
-{
-    unsigned char head[SB_PROTECT_HEAD] = {0};
-
-    if (open_target(undo, record, err) ||
-        read_exactly(undo->target, head, sizeof(head), 0, same, err))
-        return err->code;
-    *same = *same && (int64_t)sb_protect_commits(head) == record->offset;
-    return SB_OK;
-}
-
-/* Pages of two states make no database: it goes back as a whole, or stays. */
+/* Pages of two states make no database: they go back if no commit came since the last repair. */
 static enum sb_code look_at_database(struct undo *undo, struct sb_error *err)
 {
-    for (size_t i = undo->count; i > 0 && !undo->database_changed; i--) {
-        const struct record *record = &undo->records[i - 1], *again = repaired_again(undo, i - 1);
-        bool there = true, kept = true, same = true;
-        uint32_t crc = again ? again->crc : 0;
+    unsigned char head[SB_PROTECT_HEAD] = {0};
+    size_t i = undo->count;
+    bool there = false;
 
-        if (!is_of_database(undo, record))
-            continue;
-        if (record->size == 0) {
-            if (!undo->counted && count_commits(undo, record, &same, err))
-                return err->code;
-            undo->counted = true;
-            undo->database_changed = !same;
-            continue;
-        }
-        if (!again && (open_target(undo, record, err) || load(undo, record, &there, &kept, err)))
-            return err->code;
-        if (!again)
-            crc = sb_crc32c(0, undo->bytes[0].data, (size_t)record->size);
-        undo->database_changed = !there || !kept || (crc != record->by && crc != record->crc);
-    }
+    while (i > 0 && (undo->records[i - 1].size > 0 || !is_of_database(undo, &undo->records[i - 1])))
+        i--;
+    if (i == 0)
+        return SB_OK;
+    if (open_target(undo, &undo->records[i - 1], err) ||
+        read_exactly(undo->target, head, sizeof(head), 0, &there, err))
+        return err->code;
+    undo->database_changed =
+        !there || (int64_t)sb_protect_commits(head) != undo->records[i - 1].offset;
     return SB_OK;
 }
 

@@ -9,8 +9,7 @@
  *        0    8  "SBREPAIR"
  *        8    8  the end of what is synced
  *       16    4  CRC32C of the 16 bytes before it
- *       20    4  in --parity-dir: CRC32C of the resolved directory, a zero byte and the name of
- *                the archive; else 0
+ *       20    4  in --parity-dir: CRC32C of the absolute path of the archive; else 0
  *
  * Records follow. Each is a header of 40 bytes, a name and the bytes:
  *
@@ -70,7 +69,7 @@ void sb_before_release(struct sb_before *before);
  * Puts back, of the archive or the file at `path`, all bytes that are still as the repairs wrote
  * them, the last repair first, and then removes the file. Bytes that changed since are skipped,
  * SB_PROBLEM "changed" by the name of their file, and then it stays; of an index, or another
- * database, all are, if one is. SB_NOENT: there is none.
+ * database, all are, if a commit came since. SB_NOENT: there is none.
  */
 enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_run,
                             const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;

@@ -30,6 +30,10 @@ struct sb_protected {
                        (archive/own/remade.h) */
 };
 
+/* The absolute path of a file, for what is in another directory. The directory is resolved, the
+ * name is not: links are refused. The caller frees it. */
+enum sb_code sb_protect_find_origin(char **out, const char *path, struct sb_error *err) SB_CHECKED;
+
 /* Finds the name of the parity file, and the origin. */
 enum sb_code sb_protected_begin(struct sb_protected *work, const char *path,
                                 const struct sb_protect_options *options,
@@ -88,6 +92,10 @@ bool sb_protect_is_index(const char *path);
 /* How many shards the index in this file counts; name: of it, for messages. */
 enum sb_code sb_protect_count_shards(const char *index, const char *name, uint32_t *count,
                                      struct sb_error *err) SB_CHECKED;
+
+/* Of an index that is open, with its parity file: sb_protect_is_older. */
+enum sb_code sb_protected_is_older(const struct sb_protected *work, bool *older,
+                                   struct sb_error *err) SB_CHECKED;
 
 /* Has a shard of the index in this file bytes after its last file? name: of the archive. */
 enum sb_code sb_protect_has_tail(const char *index, const char *name, bool *has,

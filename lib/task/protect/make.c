@@ -255,7 +255,7 @@ static enum sb_code leave(struct sb_protected *work, struct sb_error *err)
 static enum sb_code refuse_older(const struct sb_protected *work, struct sb_error *err)
 {
     bool older;
-    enum sb_code code = sb_protect_is_older(work->path, work->options->parity_dir, &older, err);
+    enum sb_code code = sb_protected_is_older(work, &older, err);
 
     if (code || !older)
         return code;

@@ -21,8 +21,7 @@ static enum sb_code name_parity(const char *path, const char *parity_dir, struct
     return SB_OK;
 }
 
-/* The directory is resolved, the name is not: links are refused. The caller frees it. */
-static enum sb_code find_origin(char **out, const char *path, struct sb_error *err)
+enum sb_code sb_protect_find_origin(char **out, const char *path, struct sb_error *err)
 {
     const char *name = sb_base_name(path);
     char *typed = name > path ? strndup(path, (size_t)(name - path)) : strdup("."), *directory;
@@ -170,7 +169,7 @@ enum sb_code sb_protected_begin(struct sb_protected *work, const char *path,
 
     *work = (struct sb_protected){.path = path, .options = options, .lock = {.fd = -1}};
     code = name_parity(path, dir, &work->name, err);
-    return !code && dir ? find_origin(&work->origin, path, err) : code;
+    return !code && dir ? sb_protect_find_origin(&work->origin, path, err) : code;
 }
 
 void sb_protected_end(struct sb_protected *work)

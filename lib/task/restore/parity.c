@@ -13,8 +13,6 @@
 #define NEAR  ((int64_t)4 << 20)
 #define BATCH ((int64_t)64 << 20)
 
-#define BLOCK ((size_t)1 << 20)
-
 /* A shard whose damaged files are made. */
 struct shard {
     struct sb_restore *restore;
@@ -23,42 +21,15 @@ struct shard {
     struct sb_file *file;
     struct sb_parity *parity;
     struct sb_pieces *pieces;
-    unsigned char *block;
 };
 
-/* *crc32c: of the bytes as they were made. */
-static enum sb_code read_item(struct shard *shard, const struct sb_restore_item *item,
-                              uint32_t *crc32c, struct sb_error *err)
+static enum sb_code sum_block(void *context, const void *data, size_t size, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
+    uint32_t *crc32c = context;
 
-    *crc32c = 0;
-    for (int64_t done = 0; !code && done < item->size;) {
-        size_t size = item->size - done < (int64_t)BLOCK ? (size_t)(item->size - done) : BLOCK;
-
-        code = sb_pieces_read(shard->pieces, shard->block, size, item->offset + done, err);
-        if (!code)
-            *crc32c = sb_crc32c(*crc32c, shard->block, size);
-        done += (int64_t)size;
-    }
-    return code;
-}
-
-static enum sb_code write_item(struct shard *shard, const struct sb_restore_item *item,
-                               struct sb_error *err)
-{
-    enum sb_code code = SB_OK;
-
-    for (int64_t done = 0; !code && done < item->size;) {
-        size_t size = item->size - done < (int64_t)BLOCK ? (size_t)(item->size - done) : BLOCK;
-
-        code = sb_pieces_read(shard->pieces, shard->block, size, item->offset + done, err);
-        if (!code)
-            code = sb_restore_target_write(shard->restore->target, item->shard, item->offset + done,
-                                           shard->block, size, err);
-        done += (int64_t)size;
-    }
-    return code;
+    (void)err;
+    *crc32c = sb_crc32c(*crc32c, data, size);
+    return SB_OK;
 }
 
 static void say_lost(const struct shard *shard, const struct sb_restore_item *item)
@@ -81,8 +52,11 @@ static enum sb_code mend_item(struct shard *shard, const struct sb_restore_item 
                               struct sb_error *err)
 {
     struct sb_restore *restore = shard->restore;
-    uint32_t crc32c;
-    enum sb_code code = read_item(shard, item, &crc32c, err);
+    struct sb_restore_put put = {
+        .target = restore->target, .shard = item->shard, .offset = item->offset};
+    uint32_t crc32c = 0;
+    enum sb_code code =
+        sb_pieces_feed(shard->pieces, item->offset, item->size, sum_block, &crc32c, err);
 
     if (code && sb_ends_work(err))
         return code;
@@ -92,7 +66,8 @@ static enum sb_code mend_item(struct shard *shard, const struct sb_restore_item 
     }
     if (!restore->options->dry_run) {
         sb_restore_target_mark(restore->target, item->shard, SB_SHARD_READY);
-        code = write_item(shard, item, err);
+        code = sb_pieces_feed(shard->pieces, item->offset, item->size, sb_restore_put_block, &put,
+                              err);
     }
     if (code)
         return code;
@@ -189,8 +164,8 @@ static enum sb_code open_shard(struct shard *shard, struct sb_error *err)
 static enum sb_code mend(struct sb_restore *restore, uint32_t number, int64_t after,
                          struct sb_error *err)
 {
-    struct shard shard = {.restore = restore, .number = number, .block = malloc(BLOCK)};
-    enum sb_code code = shard.block ? open_shard(&shard, err) : sb_fail_memory(err);
+    struct shard shard = {.restore = restore, .number = number};
+    enum sb_code code = open_shard(&shard, err);
 
     if (!code && shard.pieces)
         code = mend_shard(&shard, after, err);
@@ -199,7 +174,6 @@ static enum sb_code mend(struct sb_restore *restore, uint32_t number, int64_t af
     sb_pieces_free(shard.pieces);
     sb_parity_free(shard.parity);
     sb_file_free(shard.file);
-    free(shard.block);
     free(shard.path);
     return code;
 }

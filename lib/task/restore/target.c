@@ -229,31 +229,16 @@ static enum sb_code hold(struct sb_restore_target *target, uint32_t shard, struc
     return code;
 }
 
-enum sb_code sb_restore_target_write(struct sb_restore_target *target, uint32_t shard,
-                                     int64_t offset, const void *data, size_t size,
-                                     struct sb_error *err)
+enum sb_code sb_restore_put_block(void *context, const void *data, size_t size,
+                                  struct sb_error *err)
 {
+    struct sb_restore_put *put = context;
     struct sb_file *file;
-    enum sb_code code = hold(target, shard, &file, err);
+    enum sb_code code = hold(put->target, put->shard, &file, err);
 
     if (code == SB_OK)
-        code = sb_rewrite_add(&target->rewrite, file, offset, data, size, err);
+        code = sb_rewrite_add(&put->target->rewrite, file, put->offset, data, size, err);
     sb_file_free(file);
-    return code;
-}
-
-struct put {
-    struct sb_restore_target *target;
-    uint32_t shard;
-    int64_t offset;
-};
-
-static enum sb_code put_block(void *context, const void *data, size_t size, struct sb_error *err)
-{
-    struct put *put = context;
-    enum sb_code code =
-        sb_restore_target_write(put->target, put->shard, put->offset, data, size, err);
-
     put->offset += (int64_t)size;
     return code;
 }
@@ -261,9 +246,9 @@ static enum sb_code put_block(void *context, const void *data, size_t size, stru
 enum sb_code sb_restore_target_put(struct sb_restore_target *target, uint32_t shard, int64_t offset,
                                    struct sb_restore_piece *piece, struct sb_error *err)
 {
-    struct put put = {.target = target, .shard = shard, .offset = offset};
+    struct sb_restore_put put = {.target = target, .shard = shard, .offset = offset};
 
-    return sb_restore_piece_feed(piece, put_block, &put, err);
+    return sb_restore_piece_feed(piece, sb_restore_put_block, &put, err);
 }
 
 enum sb_code sb_restore_target_sync(struct sb_restore_target *target, struct sb_error *err)

@@ -58,10 +58,16 @@ int64_t sb_restore_target_limit(const struct sb_restore_target *target);
 enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard,
                                      struct sb_error *err) SB_CHECKED;
 
-/* For a shard that is ready: by task/protect/rewrite.h. data NULL: zeros. */
-enum sb_code sb_restore_target_write(struct sb_restore_target *target, uint32_t shard,
-                                     int64_t offset, const void *data, size_t size,
-                                     struct sb_error *err) SB_CHECKED;
+/* Where the next block goes, in a shard that is ready. */
+struct sb_restore_put {
+    struct sb_restore_target *target;
+    uint32_t shard;
+    int64_t offset;
+};
+
+/* An sb_each_block, whose context is a struct sb_restore_put: writes by task/protect/rewrite.h. */
+enum sb_code sb_restore_put_block(void *context, const void *data, size_t size,
+                                  struct sb_error *err) SB_CHECKED;
 
 /* All of these bytes. */
 enum sb_code sb_restore_target_put(struct sb_restore_target *target, uint32_t shard, int64_t offset,
