@@ -16,7 +16,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --ignore-zeros --memlimit= --no-checksum --protect --wait --compress= --level= --method= --sparse --format= --checkpoint= --resume --samples --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --train-dictionary= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --ignore-zeros --memlimit= --no-checksum --protect --wait --compress= --level= --method= --sparse --format= --checkpoint= --resume --samples --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     sync)
@@ -170,7 +170,6 @@ _shardbox_value() {
     convert:--name-format) wanted='any' ;;
     convert:--keys) wanted='file' ;;
     convert:--count) wanted='any' ;;
-    convert:--train-dictionary) wanted='any' ;;
     convert:--array) wanted='array' ;;
     convert:--dtype) wanted='words:bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 float128 str' ;;
     convert:--segment-size) wanted='any' ;;

@@ -95,8 +95,6 @@ static const char *misused_for_output(const struct convert_settings *settings)
         {settings->from_extents, SB_TO_INDEX, "--from=extents makes the index of an archive"},
         {settings->records.count > 0, SB_TO_RECORDS,
          "--count is for a bag of several shards: OUT@*.bagz"},
-        {settings->records.train > 0, SB_TO_RECORDS,
-         "--train-dictionary is for a bag that is written"},
         {settings->append, SB_TO_APPEND,
          "--append is for an archive, a bag or a cache (--to=archive, if OUTPUT is one in spite of "
          "its name)"},
@@ -226,8 +224,6 @@ static const char *misused_part(const struct convert_settings *settings)
     if (settings->wrap || settings->from_extents)
         return "an index over other files is made at once: --part is not for --wrap and "
                "--from=extents";
-    if (settings->records.train)
-        return "a dictionary is made of records of all parts: make it first, without --part";
     if (to_bag && (settings->records.count || settings->shard_size))
         return "with --part each part is one shard of the bag: it excludes --count and "
                "--shard-size";

@@ -61,20 +61,6 @@ static const char *misused_output(const struct record_settings *settings,
     return NULL;
 }
 
-static const char *misused_training(const struct record_settings *settings,
-                                    const struct record_use *use)
-{
-    if (!settings->train)
-        return NULL;
-    if (!settings->bag.dictionary)
-        return "--train-dictionary makes a file: say which with --dictionary=FILE";
-    if (use->append)
-        return "--train-dictionary is for all records of a bag: it excludes --append";
-    if (!writes_zstd(settings, use))
-        return "--train-dictionary is for records that are compressed (--compression=zstd)";
-    return NULL;
-}
-
 const char *misused_records(const struct record_settings *settings, const struct record_use *use)
 {
     const char *wrong = misused_output(settings, use);
@@ -86,8 +72,7 @@ const char *misused_records(const struct record_settings *settings, const struct
         return "--frame says what INPUTs are: it excludes --from";
     if (settings->files_from && use->input_count > 1)
         return "-T is read but once: it goes with one INPUT, which may be bags joined by ','";
-    wrong = misused_bag_words(settings, reads_bag(settings, use), writes_bag(use));
-    return wrong ? wrong : misused_training(settings, use);
+    return misused_bag_words(settings, reads_bag(settings, use), writes_bag(use));
 }
 
 /* Options of INPUTs; those without from- are too, if no bag is written. */
@@ -133,7 +118,6 @@ static void fill_output(struct sb_convert_records *wanted, const struct record_s
         .total = -1,
     };
     wanted->dictionary = settings->bag.dictionary;
-    wanted->train = settings->train;
     wanted->encode_anew = use->level > 0;
 }
 

@@ -17,7 +17,6 @@ struct record_settings {
     const char *files_from;    /* numbers of records, besides --records */
     const char *name_format;
     const char *keys;
-    int64_t train; /* bytes of a dictionary; 0: none */
     int64_t count; /* records a shard; 0: any number */
     bool limits_only;
 };
@@ -48,8 +47,6 @@ struct record_settings {
         OPTION_MORE("Bags"),                                                                       \
         OPTION_INTEGER(0, "count", settings, field.count, "N", 1, INT64_MAX,                       \
                        "of a bag of several shards: N records a shard"),                           \
-        OPTION_SIZE(0, "train-dictionary", settings, field.train, "SIZE",                          \
-                    "first make the --dictionary, of SIZE bytes"),                                 \
         OPTION_FLAG(0, "limits-only", settings, field.limits_only,                                 \
                     "make a bag of each shard of ARCHIVE, by its limits")
 

@@ -183,7 +183,7 @@ bags_agree() {
         stderr_has "$keys: is "
     done
     for dictionary in data.bag a.barecat a.barecat-shard-00000 out.bagz; do
-        run_fail 2 sb convert --force --train-dictionary=512 --dictionary=$dictionary data.bag out.bagz
+        run_fail 2 sb convert --force --dictionary=$dictionary data.bag out.bagz
         stderr_has "$dictionary: is "
     done
     rm -f stdout stderr
@@ -357,52 +357,26 @@ make_lines() {
     seq -f '{"user": "someone-%.0f", "action": "looked at", "page": "/a/page/of/the/site"}' "$1"
 }
 
-@test "--train-dictionary makes the dictionary that records are then stored with" {
-    make_lines 5000 >lines
-    run_ok sh -c '"$0" convert --frame=line - plain.bagz <lines' "$SHARDBOX"
-    run_ok sh -c '"$0" convert --frame=line --train-dictionary=4k --dictionary=d - out.bagz <lines' "$SHARDBOX"
-    (($(stat -c %s d) <= 4096))
-    (($(stat -c %s out.bagz) < $(stat -c %s plain.bagz) * 2 / 3))
-    sb cat --frame=line --dictionary=d out.bagz | cmp - lines
-    run_fail 1 sb cat out.bagz 0
-    for threads in 1 3; do
-        run_ok sb convert --threads=$threads --train-dictionary=4k --dictionary=d$threads plain.bagz t$threads.bagz
-        run_ok sb verify --dictionary=d$threads t$threads.bagz
-    done
-    cmp d1 d3
-    cmp t1.bagz t3.bagz
-}
-
-@test "--train-dictionary of an archive and of a tar; of a compressed bag with another dictionary" {
+@test "a dictionary of zstd --train: records are stored with it, and with another one anew" {
     mkdir tree
     (cd tree && make_lines 2000 | split -l 1 -a 4 -d)
+    zstd -q --train tree/* --maxdict=2048 -o d
+    zstd -q --train tree/1* --maxdict=1024 -o other
     sb pack a.barecat -C tree .
     tar -cf a.tar -C tree .
+    sb convert a.tar plain.bagz
     for input in a.barecat a.tar tree; do
-        run_ok sb convert --train-dictionary=2k --dictionary="$input.d" "$input" "$input.bagz"
-        run_ok sb verify --dictionary="$input.d" "$input.bagz"
+        run_ok sb convert --dictionary=d "$input" "$input.bagz"
+        run_ok sb verify --dictionary=d "$input.bagz"
     done
-    run_ok sb convert --from-dictionary=a.tar.d a.tar.bagz --train-dictionary=1k --dictionary=new b.bagz
-    sb cat --dictionary=a.tar.d a.tar.bagz >before
-    sb cat --dictionary=new b.bagz | cmp - before
-    # A list of numbers is still to be read by the conversion.
-    seq 0 2 1999 >even
-    run_ok sb convert --from-dictionary=a.tar.d -T even a.tar.bagz --train-dictionary=1k --dictionary=even.d c.bagz
-    run_ok sb ls --count c.bagz
-    output_is 1000
-}
-
-@test "--train-dictionary takes the beginning of a record that is large" {
-    mkdir tree
-    (cd tree && make_lines 2000 | split -l 1 -a 4 -d)
-    make_lines 4000 >tree/large
-    tar -cf a.tar -C tree .
-    sb convert -q a.tar a.bagz
-    sb convert a.bagz a.bag
-    for input in a.tar a.bag a.bagz; do
-        run_ok sb convert -q --train-dictionary=2k --dictionary="$input.d" "$input" "$input.bagz"
-        sb cat --dictionary="$input.d" "$input.bagz" | cmp - <(sb cat a.bag)
+    (($(stat -c %s a.tar.bagz) < $(stat -c %s plain.bagz) * 2 / 3))
+    run_fail 1 sb cat a.tar.bagz 0
+    for threads in 1 3; do
+        run_ok sb convert --threads=$threads --from-dictionary=d a.tar.bagz --dictionary=other t$threads.bagz
     done
+    cmp t1.bagz t3.bagz
+    sb cat --dictionary=d a.tar.bagz >before
+    sb cat --dictionary=other t1.bagz | cmp - before
 }
 
 @test "keys that hold NUL, that are too long, or a directory's name: left out and named" {
@@ -415,34 +389,6 @@ make_lines() {
     run_ok sb cat a.barecat good/below
     output_is three
     run_ok sb verify --strict a.barecat
-}
-
-@test "--train-dictionary of too few records is refused, and neither file is made" {
-    make_bag data.bag one two three
-    run_fail 2 sb convert --train-dictionary=1k --dictionary=d data.bag out.bagz
-    stderr_has '3 records'
-    stderr_has 'choose a smaller one'
-    [[ ! -e d && ! -e out.bagz ]]
-    run_fail 2 sb convert --train-dictionary=100 --dictionary=d data.bag out.bagz
-    stderr_has '256 bytes'
-    run_fail 2 sb convert --train-dictionary=1k data.bag out.bagz
-    stderr_has '--dictionary=FILE'
-}
-
-@test "--train-dictionary reads twice: a FIFO is refused before it is opened" {
-    mkfifo pipe
-    run_fail 2 within 10 "$SHARDBOX" convert --frame=line --train-dictionary=1k --dictionary=d pipe out.bagz
-    stderr_is 'shardbox convert: pipe: --train-dictionary reads inputs twice; give it as standard input'
-    [[ ! -e d && ! -e out.bagz ]]
-}
-
-@test "--train-dictionary does not replace a file but with --force" {
-    make_lines 3000 >lines
-    printf precious >d
-    run_fail 2 sh -c '"$0" convert --frame=line --train-dictionary=1k --dictionary=d - out.bagz <lines' "$SHARDBOX"
-    [[ $(<d) == precious && ! -e out.bagz ]]
-    run_ok sh -c '"$0" convert --force --frame=line --train-dictionary=1k --dictionary=d - out.bagz <lines' "$SHARDBOX"
-    run_ok sb verify --dictionary=d out.bagz
 }
 
 @test "an append that was killed between records and keys, whose records are moved away: nothing is guessed" {

@@ -133,8 +133,6 @@ state_of() {
     stderr_has 'it excludes --count and --shard-size'
     run_fail 2 sb convert --part=1/2 --layout=interleaved n.bagz out@2.bagz
     stderr_has '--part excludes --layout=interleaved'
-    run_fail 2 sb convert --part=1/2 --dictionary=d --train-dictionary=1k n.bagz out.bagz
-    stderr_has 'make it first, without --part'
     run_fail 2 sb convert --part=1/2 --limits-only out.barecat
     stderr_has '--part and --limits-only exclude each other'
 }

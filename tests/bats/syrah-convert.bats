@@ -129,7 +129,7 @@ shardbox convert: some: done in part; problems, named above: 1"
     run_fail 2 sb convert --to=bagz - d < <(cat a.syr)
     stderr_has 'which is not done from a pipe; choose one with --array=NAME'
     run_fail 2 sb convert --to=bagz --keys=k.bag a.syr d
-    stderr_has 'each array becomes a bag of its own, and --keys and --train-dictionary are for one'
+    stderr_has 'each array becomes a bag of its own, and --keys is for one'
 }
 
 @test "several files become the same bags where they have the same arrays" {

@@ -1396,30 +1396,6 @@ check_limits() {
     done
 }
 
-# The dictionary comes first: where the bag is, it is.
-start_trained() {
-    make_lines
-    mkdir start-trained
-}
-run_trained() {
-    "$@" convert -q --frame=line --train-dictionary=512 --dictionary=at/d new.lines at/a.bagz
-}
-again_trained() {
-    "$@" convert -q --force --frame=line --train-dictionary=512 --dictionary=at/d new.lines at/a.bagz
-}
-check_trained() {
-    case $1 in
-    failed) [ -e at/a.bagz ] || only d || report "left behind" ;;
-    ended) [ -e at/a.bagz ] || report "lost" ;;
-    finished) only a.bagz d || report "left behind" ;;
-    esac
-    if [ -e at/a.bagz ]; then
-        records at/a.bagz new.lines --dictionary=at/d || report "not the new records"
-    elif [ "$1" = finished ]; then
-        report "not there"
-    fi
-}
-
 # Caches. make_keys: trees of arrays, a directory for each key: of the cache before, what is added,
 # and both, where of a key in both the added one counts. make_key DIRECTORY TEXT: an array of 100
 # bytes, and a pickle.

@@ -190,10 +190,10 @@ static enum sb_code check_output(const struct sb_convert_options *options, struc
     struct stat st;
     bool there = stat(options->output, &st) == 0;
 
-    if (records->keys || records->train)
+    if (records->keys)
         return sb_fail(err, SB_INVALID,
-                       "%s: each array becomes a bag of its own, and --keys and "
-                       "--train-dictionary are for one; choose it with --array=NAME",
+                       "%s: each array becomes a bag of its own, and --keys is for one; choose "
+                       "it with --array=NAME",
                        options->inputs[0]);
     if (there ? S_ISDIR(st.st_mode)
               : !sb_is_bag_name(options->output) && strcmp(options->output, "-") != 0)

@@ -15,7 +15,6 @@
 #include "task/convert/part.h"
 #include "task/convert/paths.h"
 #include "task/convert/samples.h"
-#include "task/convert/train.h"
 #include "task/convert/wrap.h"
 #include "task/transfer/taken.h"
 
@@ -593,7 +592,7 @@ static enum sb_code check_paths(const struct sb_convert_options *options, struct
     if (!code && takes & SB_TO_RECORDS && records->keys)
         code = sb_convert_beside_check(options->inputs, options->input_count, options->output,
                                        records->keys, "bag of keys", err);
-    if (!code && records->train)
+    if (!code && records->dictionary)
         code = sb_convert_beside_check(options->inputs, options->input_count, options->output,
                                        records->dictionary, "dictionary", err);
     return code;
@@ -672,8 +671,6 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
         code = sb_part_sets_check(options->inputs, options->input_count, &convert.notify, err);
     if (!code)
         code = sb_recode_check(&options->transfer.recode, err);
-    if (!code)
-        code = sb_convert_train(options, err);
     if (!code)
         code = convert_part(&convert, err);
     sb_own_files_free(own);

@@ -24,8 +24,6 @@ struct sb_convert_records {
     const char *dictionary; /* a file: output records are encoded with it; NULL: none */
     bool encode_anew; /* bags to a bag: encode even if frames could be copied, because a level was
                          requested */
-    int64_t train;    /* size of a dictionary that is first trained on the records and written to
-                         `dictionary`; 0: none */
 
     const char *name_format; /* names of records that become files; NULL: SB_RECORD_NAME_FORMAT */
     const char *keys; /* bags of record names: read for bags that become files, written for files
@@ -50,7 +48,7 @@ struct sb_convert_options {
     struct sb_archive *archive;
 
     /* Only a part of them, with `samples` of the samples of a single one; see convert/part.h. Not
-     * with archive, wrap, merge, or records.train. */
+     * with archive, wrap or merge. */
     struct sb_share share;
 
     /* The inputs, where a tree is read or written that may hold them; sb_convert sets it. */
