@@ -140,14 +140,15 @@ TESTS = $(or $(FILES),$(TEST_FILES))
 # libraries that are loaded in front of it.
 RELEASE = $(abspath build/release)
 export SHARDBOX
+export EVERY
 export RELEASE_SHARDBOX = $(RELEASE)/shardbox
 export FAULT_SHIM = $(RELEASE)/tests/faults/shim.so
 export SLOW_SHIM = $(RELEASE)/tests/faults/slow.so
 export MAKE_ARCHIVE = $(RELEASE)/tests/bench/make_archive
 SHIMS = $(FAULT_SHIM) $(SLOW_SHIM)
 
-## make test                 each test once, under the address and undefined behaviour sanitizers or, where
-##                           these change what it measures, in the release build; FILES="..." for some of them
+## make test                 each test once: under the address and undefined behaviour sanitizers every other
+##                           day, else in the release build; EVERY=1: all that can be; FILES="..." for some of them
 ## make test SANITIZE=thread what has threads, under the thread sanitizer
 test: SANITIZE ?= 1
 test: test-dependencies

@@ -9,6 +9,7 @@
 #   release_build               from here on the test runs the release build, without sanitizers: they
 #                               change what it counts (calls, memory, time), or take too long
 #   need_shim                   likewise, with $FAULT_SHIM to be preloaded
+#   every_third_day             for what takes long
 #   need_slow                   likewise; slow_sb ARGS... is the program where each call on files of this
 #                               directory takes 0.3 ms
 #
@@ -33,11 +34,15 @@ export LC_ALL=C.UTF-8 TZ=UTC TMPDIR=$BATS_RUN_TMPDIR
 unset LS_COLORS NO_COLOR
 umask 022
 
-# An exit status that no command of ours has, so that a report cannot pass as "damage". To look for leaks
-# takes half of the time of a short run, so each test does it once a week; ASAN_OPTIONS=detect_leaks=1
-# makes all tests do it.
+# The address sanitizer takes more time than all else, so each test is under it every other day, and on the
+# days between runs the release build. To look for leaks takes half of the time of a short run that is left:
+# each test does it once a week. EVERY=1: all tests do both.
 printf -v TODAY '%(%-j)T' -1
-export ASAN_OPTIONS="exitcode=99:detect_leaks=$(((BATS_TEST_NUMBER + TODAY) % 7 == 0)):${ASAN_OPTIONS:-}"
+if [[ -z ${EVERY:-} && $SHARDBOX == */sanitize/* ]] && (((BATS_TEST_NUMBER + TODAY) % 2)); then
+    SHARDBOX=$RELEASE_SHARDBOX
+fi
+# An exit status that no command of ours has, so that a report cannot pass as "damage".
+export ASAN_OPTIONS="exitcode=99:detect_leaks=$((${EVERY:-0} || (BATS_TEST_NUMBER + TODAY) % 7 == 0)):${ASAN_OPTIONS:-}"
 export UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:${UBSAN_OPTIONS:-}"
 export TSAN_OPTIONS="exitcode=99:${TSAN_OPTIONS:-}"
 
@@ -84,6 +89,11 @@ need_slow() {
 
 slow_sb() {
     LD_PRELOAD="$SLOW_SHIM" SLOW_ROOT="$PWD" SLOW_MICROSECONDS=300 "$SHARDBOX" "$@"
+}
+
+# every_third_day: what takes a minute or more of a core. EVERY=1: each day.
+every_third_day() {
+    [[ -n ${EVERY:-} ]] || (((BATS_TEST_NUMBER + TODAY) % 3 == 0)) || skip 'only every third day'
 }
 
 need_strace() {

@@ -5,6 +5,7 @@ load ../bats/helper
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
+    every_third_day
     [[ -e $PEERS/zfec-1.6.0.0/ready ]] || skip "no zfec here"
 }
 
