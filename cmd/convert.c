@@ -228,7 +228,8 @@ static void advise_dictionary(const struct convert_settings *settings,
     struct stat st;
 
     if (bagz && counts->bytes >= LARGE_BAG && !settings->records.bag.dictionary &&
-        stat(settings->output, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > counts->bytes)
+        stat(settings->output, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_size - counts->bytes > counts->bytes / 8)
         message_warning("%s: is larger than its records, as each is compressed by itself; "
                         "--dictionary=FILE helps ('zstd --train' makes one of samples), and a .bag "
                         "is not compressed",
@@ -480,7 +481,9 @@ static int convert_part(struct convert_settings *settings)
     if (!name_part(settings, &names)) {
         status = message_status();
     } else {
-        settings->append = output_is_added_to(settings->append, settings->output);
+        /* A cache is put back first where a run was killed while it was replaced. */
+        if (!(sb_container_takes(settings->output_type.kind) & SB_TO_KEYS))
+            settings->append = output_is_added_to(settings->append, settings->output);
         status = settings->from_extents ? make_index(settings) : convert(settings);
     }
     sb_buf_release(&names.output);

@@ -437,12 +437,12 @@ static bool is_elsewhere(const char *typed)
 {
     struct side side = {0};
     struct sb_error ignored;
-    bool is_ours = parse_side(&side, typed, &ignored) || side.exists ||
+    bool is_ours = parse_side(&side, typed, &ignored) ||
                    sb_container_takes(sb_container_by_suffix(side.path).kind) & SB_TO_INDEX;
 
     free(side.path);
     sb_buf_release(&side.within);
-    return sb_remote_name(typed, !is_ours) &&
+    return !side.exists && sb_remote_name(typed, !is_ours) &&
            (!strstr(typed, "://") || strncmp(typed, "rsync:", strlen("rsync:")) == 0);
 }
 

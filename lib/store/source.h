@@ -29,12 +29,21 @@ struct sb_bag_options;
 struct sb_record_choice_options;
 struct sb_record_names;
 
+/* In which order the members of an archive come. */
+enum sb_member_order {
+    SB_ORDER_ADDRESS,  /* directories first, then files by address */
+    SB_ORDER_SUBTREES, /* as archive/depth_first.h has it; without directories about which nothing
+                         is known but that they hold something */
+    SB_ORDER_STORED,   /* the same; but where files lie in another order, they come in that, and
+                         directories behind them */
+};
+
 /* How a container is read. */
 struct sb_source_options {
     /* limit of the bytes that filters or holes yield, or that are spooled; 0: none */
     int64_t max_size;
     bool no_check;                    /* do not compare checksums of members of an archive or zip */
-    bool depth_first;                 /* archive: see archive/source.h */
+    enum sb_member_order order;       /* archive */
     char *const *paths;               /* archive: only these, in one walk; kept */
     size_t path_count;                /* 0: everything */
     const struct sb_own_files *own;   /* directory: files that are left out; NULL: none */

@@ -40,8 +40,9 @@ f mount         -f is that of every server of FUSE, and Apptainer adds it
 T mv            -T is mv's own
 d ls,rm,du      -d is ls's, rm's and du's own
 h ls,du,defrag  human sizes; help is --help
+m unpack        times of now, as of tar; mebibytes, as of du
 n ls            numbers of owners, as of ls
-p ls            -p is ls's own
+p ls,mv         -p is ls's own; directories on the way, as of mkdir
 q diff          -q is diff's own
 r ls            the reverse order, as of ls
 t mv            -t is mv's own

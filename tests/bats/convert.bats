@@ -996,7 +996,7 @@ PYTHON
 @test "the report appears whole, also of a run that failed, and can go to standard output" {
     make_tar
     run_fail 2 sb convert --strict --report=report a.tar a.barecat
-    [[ $(wc -l <report) == 2 ]]
+    [[ $(wc -l <report) == 3 ]]
     run_ok sb convert -q --report=- a.tar a.barecat
     output_has ',"lost":["hard-links"]}'
     run_fail 2 sb convert --report=- --to=tar a.tar -

@@ -260,7 +260,7 @@ zstd_bag() {
 # then it is cut.
 verify_while_cut() {
     mkfifo pipe
-    "$SHARDBOX" verify -j 2 a.bagz >pipe &
+    "$SHARDBOX" verify -v -j 2 a.bagz >pipe &
     exec 5<pipe
     read -r -u 5
     truncate -s 9000 a.bagz

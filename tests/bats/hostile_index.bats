@@ -141,12 +141,14 @@ load hostile
 @test "a name that SQLite would read as a URI is a name" {
     make_good
     each 2 'file:x?mode=memory' "${READERS[@]}" "${WRITERS[@]}"
-    each 2 ':memory:' "${READERS[@]}" "${WRITERS[@]}"
-    each 2 'file:a.barecat' "${READERS[@]}" "${WRITERS[@]}"
+    each 2 ':memory:' "${READERS[@]}" upgrade
+    each 2 'file:a.barecat' "${READERS[@]}" upgrade
     [[ $(find . -name '*memory*' -o -name 'file:*') == "" ]]
     mv a.barecat 'file:a.barecat?mode=memory'
     mv a.barecat-shard-00000 'file:a.barecat?mode=memory-shard-00000'
     each 0 'file:a.barecat?mode=memory' "${READERS[@]}" "${WRITERS[@]}"
+    run_ok on append ':memory:'
+    [[ -s ./:memory: ]]
 }
 
 # leave_hot_journal ARCHIVE: in the middle of a transaction with its cache spilled, as a killed

@@ -141,7 +141,7 @@ spoil_words() {
 @test "any word of the metadata may be anything: nothing but damage comes of it" {
     spoil_words
     (($(find many/segments -type f | wc -l) > 700))
-    run_fail 1 sb ls -l many
+    run_fail 1 sb ls -v -l many
     output_has 'k:0'
     ((${#stderr_lines[@]} > 300))
     run_fail 1 sb du many

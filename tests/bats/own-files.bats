@@ -118,8 +118,8 @@ members() {
     echo good >m/good
     sb pack data/all.a -C m .
     keep data/all.a*
-    for command in 'unpack --existing=replace -C data' 'unpack -C data' 'sync' \
-        'convert --existing=replace' 'unpack --existing=newer -C ./data/../data'; do
+    for command in 'unpack -v --existing=replace -C data' 'unpack -v -C data' 'sync -v' \
+        'convert -v --existing=replace' 'unpack -v --existing=newer -C ./data/../data'; do
         # shellcheck disable=SC2086 # words
         case $command in
         unpack*) run_fail 1 sb $command data/all.a ;;

@@ -43,7 +43,7 @@ summary() {
     for count in 1 2 3 7 16; do
         : >all
         for ((share = 1; share <= count; share++)); do
-            run --separate-stderr sb verify --subset="$share/$count" a.barecat
+            run --separate-stderr sb verify -v --subset="$share/$count" a.barecat
             ((status == (share > 10 ? 0 : 1))) || fail "share $share of $count"
             named >>all
         done
@@ -65,10 +65,10 @@ summary() {
     make_sharded
     spoil
     for share in 1 2 3; do
-        run_fail 1 sb verify --part=$share/3 a.barecat
+        run_fail 1 sb verify -v --part=$share/3 a.barecat
         named >part
         [[ $(wc -l <part) == @(9|12) ]] || fail "share $share"
-        run_fail 1 sb verify --subset=$share/3 a.barecat
+        run_fail 1 sb verify -v --subset=$share/3 a.barecat
         diff part <(named)
     done
 }
@@ -112,7 +112,7 @@ summary() {
     rm a.barecat-shard-00005
     truncate -s 2500 a.barecat-shard-00007
     for share in 2 3; do
-        run_fail 1 sb verify --subset=$share/3 a.barecat
+        run_fail 1 sb verify -v --subset=$share/3 a.barecat
         output_has "shard: $PWD/a.barecat-shard-00005: is not there"
         output_has "shard: $PWD/a.barecat-shard-00007: has 2500 bytes, of the 3000 that files are in"
         (($(grep -c '^shard: ' <<<"$output") == 2)) || fail 'each once'
@@ -524,7 +524,7 @@ records() {
     [[ $(named) == f13 ]] || fail 'and f13 by that share'
     run_ok sb verify a.barecat
     rm a.barecat-shard-00005
-    run_ok sb verify --subset=2/2 --repair-from=files a.barecat
+    run_ok sb verify -v --subset=2/2 --repair-from=files a.barecat
     output_has 'bounds: f15: '
     run_ok sb verify a.barecat
 }

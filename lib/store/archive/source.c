@@ -221,7 +221,7 @@ static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry
             return SB_END;
         source->root_given = true;
         code = sb_archive_lookup(source->archive, "", 0, entry, err);
-        if (code == SB_NOENT && !source->options.depth_first) {
+        if (code == SB_NOENT && source->options.order == SB_ORDER_ADDRESS) {
             *entry = (struct sb_entry){.path = "", .type = SB_DIR};
             return SB_OK;
         }
@@ -267,7 +267,7 @@ static bool is_usable(const struct archive_source *source, const struct sb_entry
  */
 static bool is_implied(const struct archive_source *source, const struct sb_entry *entry)
 {
-    return source->options.depth_first && entry->type == SB_DIR && !entry->has &&
+    return source->options.order != SB_ORDER_ADDRESS && entry->type == SB_DIR && !entry->has &&
            (entry->num_files > 0 || entry->num_subdirs > 0);
 }
 
@@ -663,7 +663,7 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
  */
 static enum sb_code choose_walk(struct archive_source *source, struct sb_error *err)
 {
-    bool as_stored = false;
+    bool as_stored = true;
     enum sb_code code = SB_OK;
 
     source->stage = source->options.samples ? by_sample : by_address;
@@ -677,10 +677,11 @@ static enum sb_code choose_walk(struct archive_source *source, struct sb_error *
             return SB_OK;
         }
     }
-    if (source->options.depth_first && !source->options.samples) {
+    if (source->options.samples || source->options.order == SB_ORDER_ADDRESS)
+        return SB_OK;
+    if (source->options.order == SB_ORDER_STORED)
         code = sb_depth_first_is_stored(source->archive, &as_stored, err);
-        source->stage = as_stored ? depth_first : files_first;
-    }
+    source->stage = as_stored ? depth_first : files_first;
     return code;
 }
 
@@ -758,7 +759,7 @@ static enum sb_code open_kind(struct sb_source **out, struct sb_input *input,
 {
     struct sb_archive_source_options wanted = {.paths = options->paths,
                                                .path_count = options->path_count,
-                                               .depth_first = options->depth_first,
+                                               .order = options->order,
                                                .no_check = options->no_check,
                                                .notify = notify};
 

@@ -17,12 +17,9 @@ struct sb_sample_order {
 /* The archive is of the caller, open as long. */
 struct sb_archive_source_options {
     char *const *paths; /* PATH and GLOB arguments: these, in one walk by path. What matches nothing
-                           is reported as "missing". None: everything, files by address. */
+                           is reported as "missing". None: everything, as `order` says. */
     size_t path_count;
-    bool depth_first; /* everything comes as depth_first.h has it, or where files lie in another
-                         order files by address and then directories; instead of directories first
-                         and then files by address. Directories about which nothing is known but
-                         that they hold something do not come. */
+    enum sb_member_order order;
     const struct sb_sample_order *samples; /* the files of a sample are neighbours, directories come
                                               last; kept */
     bool no_check;

@@ -199,7 +199,7 @@ static enum sb_code convert_archive(struct convert *convert, struct sb_error *er
     const struct sb_convert_options *options = convert->options;
     struct sb_archive_source_options source_options = {
         .no_check = options->no_check,
-        .depth_first = sb_convert_depth_first(options),
+        .order = sb_convert_order(options),
         .notify = &convert->notify,
     };
     struct sb_source *source;

@@ -35,11 +35,14 @@ enum sb_code sb_convert_open_input(struct sb_store **out, const struct sb_conver
     return code;
 }
 
-bool sb_convert_depth_first(const struct sb_convert_options *options)
+enum sb_member_order sb_convert_order(const struct sb_convert_options *options)
 {
     bool framed_tar = options->records.framed_output && options->records.framing == SB_FRAMING_TAR;
+    unsigned takes = sb_convert_takes(options);
 
-    return framed_tar || sb_convert_takes(options) & SB_TO_SUBTREES;
+    if (!framed_tar && !(takes & SB_TO_SUBTREES))
+        return SB_ORDER_ADDRESS;
+    return options->of_items || takes & SB_TO_ARRAYS ? SB_ORDER_SUBTREES : SB_ORDER_STORED;
 }
 
 struct sb_source_options sb_convert_source_options(const struct sb_convert_options *options,
@@ -55,7 +58,7 @@ struct sb_source_options sb_convert_source_options(const struct sb_convert_optio
         .locate = options->wrap,
         .own = options->own,
         .threads = options->transfer.threads,
-        .depth_first = sb_convert_depth_first(options),
+        .order = sb_convert_order(options),
         .bag = records->read,
         .framing = records->framing,
         .names = names,

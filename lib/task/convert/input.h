@@ -21,8 +21,8 @@ enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_store *sto
                                     struct sb_record_names *names, const struct sb_notify *notify,
                                     struct sb_error *err) SB_CHECKED;
 
-/* Does the output need a directory after its contents? */
-bool sb_convert_depth_first(const struct sb_convert_options *options);
+/* The order that the output needs, or else keeps. */
+enum sb_member_order sb_convert_order(const struct sb_convert_options *options);
 
 /* The abilities of an input (sb_store_abilities); 0 if it can be read only once. */
 unsigned sb_convert_abilities(const struct sb_convert_options *options, const char *path);

@@ -1,6 +1,7 @@
 #include "task/convert/samples.h"
 
 #include "store/catalog.h"
+#include "task/convert/input.h"
 
 static enum sb_code refuse(const struct sb_store *store, struct sb_error *err)
 {
@@ -38,7 +39,7 @@ enum sb_code sb_convert_open_samples(struct sb_source **out, struct sb_store *st
 {
     const struct sb_archive_source_options how = {
         .samples = order,
-        .depth_first = sb_convert_takes(options) & SB_TO_SUBTREES,
+        .order = sb_convert_order(options),
         .no_check = options->no_check,
         .notify = catalog->notify,
     };

@@ -166,10 +166,12 @@ void sb_log_end(struct sb_log *log)
     struct timespec until;
     int failure = 0;
 
-    if (!log->running && log->notify)
-        drain(log, log->notify);
-    if (!log->running)
+    if (!log->running) {
+        /* There was no thread; or there was one, and it has what is left, and may be waiting. */
+        if (log->notify && !log->ending)
+            drain(log, log->notify);
         return;
+    }
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += END_SECONDS;
     pthread_mutex_lock(&log->lock);

@@ -122,7 +122,7 @@ static enum sb_code walk(struct sb_split_plan *plan, struct sb_archive *archive,
 {
     struct sb_archive_source_options options = {
         .no_check = true,
-        .depth_first = sb_split_rules_by_name(plan->rules),
+        .order = sb_split_rules_by_name(plan->rules) ? SB_ORDER_SUBTREES : SB_ORDER_ADDRESS,
         .notify = notify,
     };
     struct sb_source *source;

@@ -272,6 +272,7 @@ static enum sb_code convert(struct split *split, struct sb_archive *view,
     struct sb_convert_options options = split->options->convert;
 
     options.archive = view;
+    options.of_items = sb_split_rules_by_name(split->rules);
     options.inputs = NULL;
     options.input_count = 0;
     options.output = split->output.data;

@@ -116,7 +116,7 @@ static void events_reach_their_sink(void)
     struct sb_notify notify = {remember_kind, seen};
 
     sb_report(&notify, SB_PROBLEM, "missing", "a/b", "no such %s", "file");
-    CHECK_TEXT(seen, "2 missing a/b no such file");
+    CHECK_TEXT(seen, "3 missing a/b no such file");
     sb_report(NULL, SB_NOTE, "missing", NULL, "nobody listens");
     sb_report(&(struct sb_notify){0}, SB_NOTE, "missing", NULL, "nobody listens");
 }

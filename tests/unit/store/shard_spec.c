@@ -157,10 +157,11 @@ static void prefixes_of_file_systems(void)
                "gs://bucket/a@4.bagz: is not on a file system; use a pipe: gsutil cat "
                "gs://bucket/a@4.bagz | shardbox ... --from=bagz -");
     CHECK_TEXT(expand("/gs:/bucket/a.bagz"),
-               "gs://bucket/a.bagz: is not on a file system; use a pipe: gsutil cat "
+               "/gs:/bucket/a.bagz: is not on a file system; use a pipe: gsutil cat "
                "gs://bucket/a.bagz | shardbox ... --from=bagz -");
-    CHECK_TEXT(expand("s3://b/a.bagz"), "s3://b/a.bagz: is not on a file system; use a pipe: ... | "
-                                        "shardbox ... --from=bagz -");
+    CHECK_TEXT(expand("s3://b/a.bagz"),
+               "s3://b/a.bagz: is not on a file system; use a pipe: aws s3 cp s3://b/a.bagz - | "
+               "shardbox ... --from=bagz -");
     CHECK_TEXT(expand("a:b.bagz"), "a:b.bagz");
     CHECK_TEXT(expand(","), "\",\" names no file");
 }
