@@ -31,12 +31,14 @@ static const char usage[] =
 static int complain_of_command(char **words, int count)
 {
     struct nearest nearest = {.typed = words[0], .typed_size = strlen(words[0])};
-    struct line_to_type line = {0};
+    const char *line = other_words_line(words, count);
 
     for (size_t i = 0; commands[i]; i++)
         nearest_offer(&nearest, commands[i]->name);
-    if (other_words_line(words, count, &line))
-        return line_complain(&line, "%s: no such command", nearest.typed);
+    if (line) {
+        message_error("%s: no such command; type: shardbox %s", nearest.typed, line);
+        return STATUS_ERROR;
+    }
     if (*nearest.typed == '-')
         return message_usage("unrecognized option '%s'", nearest.typed);
     if (nearest.found)

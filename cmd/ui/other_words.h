@@ -5,16 +5,14 @@
 #ifndef SB_CMD_UI_OTHER_WORDS_H
 #define SB_CMD_UI_OTHER_WORDS_H
 
-#include "ui/line_to_type.h"
-
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
- * The line to type instead of "shardbox WORDS[0] WORDS[1]...", where the first is such a word, or
- * the name of such a program with one after it. What was typed is in it, quoted for a shell. False:
- * the word is not known. The order of words changes.
+ * The line, without "shardbox", that does what "shardbox WORDS[0] WORDS[1]..." would, where the
+ * first is such a word, or the name of such a program with one after it. NULL: it is not known.
  */
-bool other_words_line(char **words, int count, struct line_to_type *line);
+const char *other_words_line(char **words, int count);
 
 /* Is it one of the words of a list, which has a space between them? */
 bool word_is_among(const char *list, const char *word, size_t size);

@@ -35,7 +35,7 @@ enum sb_member_order {
     SB_ORDER_SUBTREES, /* as archive/depth_first.h has it; without directories about which nothing
                          is known but that they hold something */
     SB_ORDER_STORED,   /* the same; but where files lie in another order, they come in that, and
-                         directories behind them */
+                         then directories */
 };
 
 /* How a container is read. */

@@ -64,10 +64,6 @@ refused() {
     [[ $stderr == ${2//.../*} ]] || fail "$1: $stderr"
 }
 
-hints() {
-    refused "shardbox $1" "shardbox: ${1%% *}: no such command; type: shardbox $2"
-}
-
 # The line for shardbox: after the tool's name comes the archive, and the shell expands no pattern.
 ours() {
     local line="${1/find A/find} " status=0
@@ -413,31 +409,4 @@ in_our_words() {
     refused 'shardbox mv -T a.barecat dogs/tom.* none' 'shardbox mv: -T takes one SOURCE, and dogs/tom.* matches several...'
     refused 'shardbox mv -T -t dogs a.barecat go.sh' 'shardbox mv: -T and -t cannot be given together; ...'
     refused 'shardbox rm -rf a.barecat /' 'shardbox rm: /: the root directory cannot be removed; ...'
-}
-
-@test "words of tar, zip and rsync in the place of a command" {
-    hints 'tf a.barecat' 'find a.barecat'
-    hints 'tvf a.barecat cats' 'ls -lR a.barecat cats'
-    hints 'xf a.barecat' 'unpack a.barecat'
-    hints 'xvf a.barecat -C d' 'unpack a.barecat -C d'
-    hints 'xf a.barecat cats/tom.jpg' 'unpack a.barecat cats/tom.jpg'
-    hints 'xOf a.barecat README' 'cat a.barecat README'
-    hints 'czf a.barecat pets' 'pack a.barecat pets'
-    hints 'cvf a.barecat -C pets .' 'pack a.barecat -C pets .'
-    hints '-czvf x.tar.gz pets' 'convert pets x.tar.gz'
-    hints 'cf - pets' 'convert --to=tar pets -'
-    hints 'rf a.barecat pets' 'pack --append a.barecat pets'
-    hints 'tar tf a.barecat' 'find a.barecat'
-    hints '-x -f a.barecat -C d' 'unpack a.barecat -C d'
-    hints 'unzip -l a.zip' 'ls -lR a.zip'
-    hints 'rsync -av pets/ a.barecat' 'sync pets/ a.barecat'
-    hints 'rsync -avn pets/ a.barecat' 'sync --dry-run pets/ a.barecat'
-    hints 'rsync -av a.barecat d/' 'sync a.barecat d/'
-    hints 'rmdir a.barecat none' 'rm -d a.barecat none'
-    hints 'tail a.barecat README' 'cat a.barecat README'
-    hints 'md5sum a.barecat README' 'cat a.barecat README | md5sum'
-    hints 'la a.barecat' 'ls a.barecat'
-    hints '-V' '--version'
-    types 'eval "$(shardbox cf - pets 2>&1 | sed "s/.*type: //")" | tar t | grep -c jpg' 4
-    types 'eval "$(shardbox rsync -avn pets/ n.barecat 2>&1 | sed "s/.*type: //")" | head -n 1' 'cd+++++++++ ./'
 }

@@ -46,7 +46,7 @@ struct sb_convert_options {
 
     /* Instead of inputs, an open archive, or an object that acts as one; the caller owns it. */
     struct sb_archive *archive;
-    bool of_items; /* its directories are items of arrays, each of which stays together */
+    bool of_items; /* its directories are items of arrays, whose files stay together */
 
     /* Only a part of them, with `samples` of the samples of a single one; see convert/part.h. Not
      * with archive, wrap or merge. */
