@@ -46,7 +46,9 @@ static void add(const char *typed, const char *absolute)
 /* What begins with the path is shown with the typed one before it: it must be as true of that. */
 void typed_paths_note(const char *typed, const char *absolute)
 {
-    if (!*typed || strcmp(sb_base_name(typed), sb_base_name(absolute)) != 0)
+    bool is_pipe = strcmp(typed, "standard input") == 0;
+
+    if (!*typed || (!is_pipe && strcmp(sb_base_name(typed), sb_base_name(absolute)) != 0))
         return;
     pthread_mutex_lock(&lock);
     if (count < PATHS_MOST && !is_known(absolute))

@@ -7,7 +7,8 @@
 
 #include "core/buf.h"
 
-/* `resolves` of core/context.h. A link under another name than its target's is not remembered. */
+/* `resolves` of core/context.h. A link under another name than its target's is not remembered;
+ * "standard input" is. */
 void typed_paths_note(const char *typed, const char *absolute);
 
 /* Appends a text, and the paths in it as they were typed. */

@@ -361,7 +361,7 @@ make_lines() {
     mkdir tree
     (cd tree && make_lines 2000 | split -l 1 -a 4 -d)
     zstd -q --train tree/* --maxdict=2048 -o d
-    zstd -q --train tree/1* --maxdict=1024 -o other
+    zstd -q --train tree/x1* --maxdict=1024 -o other
     sb pack a.barecat -C tree .
     tar -cf a.tar -C tree .
     sb convert a.tar plain.bagz

@@ -27,6 +27,19 @@ lines_of() {
     for i in 0 1 2; do lines_of q-$i.bag; done | cmp - lines.txt
 }
 
+@test "a bag on standard input, from a pipe or a file" {
+    make_bag
+    sb split --parts=3 -o 'p-{}.bagz' a.bagz
+    run_ok sh -c '"$0" split --from=bagz --parts=3 -o "q-{}.bagz" - <a.bagz' "$SHARDBOX"
+    run_ok sh -c 'cat a.bagz | "$0" split --from=bagz --parts=3 -o "r-{}.bagz" -' "$SHARDBOX"
+    for part in 0 1 2; do
+        cmp p-$part.bagz q-$part.bagz
+        cmp p-$part.bagz r-$part.bagz
+    done
+    run_fail 2 sh -c 'head -c 50 a.bagz | "$0" split --from=bagz --parts=3 -o "s-{}.bagz" -' "$SHARDBOX"
+    stderr_has 'standard input: is no bag, or was cut'
+}
+
 @test "--count and --size: parts that hold no more" {
     make_bag
     sb split --count=40 -o 'c{}.bagz' a.bagz

@@ -1,6 +1,8 @@
 #include "task/split/bag.h"
 
+#include "core/context.h"
 #include "core/number.h"
+#include "store/kind.h"
 #include "store/shard_spec.h"
 #include "task/convert/paths.h"
 #include "task/split/bag_plan.h"
@@ -249,8 +251,22 @@ static enum sb_code make_set(struct split *split, struct sb_error *err)
     return code;
 }
 
-enum sb_code sb_split_bag(const struct sb_split_bag_options *options,
-                          struct sb_split_result *result, struct sb_error *err)
+/* Bags are read by their paths, and more than once: standard input gets a path that is a file. */
+static enum sb_code name_input(struct sb_input *input, struct sb_buf *path, struct sb_error *err)
+{
+    enum sb_code code = sb_input_open(input, "-", sb_container_named("bag").kind, err);
+
+    if (!code)
+        code = sb_input_spool(input, 0, err);
+    if (!code && sb_buf_add_format(path, "/proc/self/fd/%d", input->file->fd))
+        code = sb_fail_memory(err);
+    if (!code)
+        sb_context_resolves("standard input", path->data);
+    return code;
+}
+
+static enum sb_code split_bag(const struct sb_split_bag_options *options,
+                              struct sb_split_result *result, struct sb_error *err)
 {
     struct split split = {
         .options = options, .result = result, .plan.numbers = SB_LIMIT_SPOOL(NULL)};
@@ -268,5 +284,24 @@ enum sb_code sb_split_bag(const struct sb_split_bag_options *options,
     sb_split_bag_plan_release(&split.plan);
     sb_buf_release(&split.name);
     sb_buf_release(&split.output);
+    return code;
+}
+
+enum sb_code sb_split_bag(const struct sb_split_bag_options *options,
+                          struct sb_split_result *result, struct sb_error *err)
+{
+    struct sb_split_bag_options named = *options;
+    struct sb_input input = {0};
+    struct sb_buf path = {0};
+    enum sb_code code;
+
+    if (strcmp(options->input, "-") != 0)
+        return split_bag(options, result, err);
+    code = name_input(&input, &path, err);
+    named.input = path.data;
+    if (!code)
+        code = split_bag(&named, result, err);
+    sb_input_close(&input);
+    sb_buf_release(&path);
     return code;
 }
