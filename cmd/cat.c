@@ -201,6 +201,7 @@ static const struct option options[] = {
     OPTION_GROUP("Records, items and samples"),
     OPTION_FLAG(0, "samples", struct settings, samples,
                 "files of one name up to its first dot, numbered"),
+    OPTION_KEEP_CASE,
     OPTION_ARRAY,
     OPTIONS_CAT_ROWS(struct settings, rows),
     OPTION_GROUP("Speed"),

@@ -76,6 +76,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "gaps", struct settings, gaps, "bytes of the shards that no file owns"),
     OPTION_FLAG(0, "samples", struct settings, samples,
                 "of samples: by what names have after the first dot"),
+    OPTION_KEEP_CASE,
     OPTION_ARRAY,
     OPTION_GROUP("Output"),
     OPTION_FLAG('c', "total", struct settings, total, "a last line with the sum of all PATHs"),

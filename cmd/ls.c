@@ -57,6 +57,7 @@ static const struct option options[] = {
     OPTION_RECORDS,
     OPTION_FLAG(0, "samples", struct ls_settings, samples,
                 "files of one name up to its first dot, numbered"),
+    OPTION_KEEP_CASE,
     OPTION_ARRAY,
     OPTION_FLAG(0, "shards", struct ls_settings, shards,
                 "a row per shard: size, bytes in use, gaps, files"),

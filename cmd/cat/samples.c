@@ -51,7 +51,7 @@ enum sb_code cat_samples_open(struct cat_samples **out, struct sb_archive *archi
     *out = samples;
     if (!samples)
         return sb_fail_memory(err);
-    code = sb_table_of_samples(&samples->table, archive, false, ".", err);
+    code = sb_table_of_samples(&samples->table, archive, false, ".", &message_notify, err);
     if (!code)
         code = choose(samples, settings, request, err);
     if (!code)

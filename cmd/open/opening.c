@@ -58,6 +58,14 @@ bool parse_ignore_zeros(void *settings, const char *value)
     return true;
 }
 
+bool parse_keep_case(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    sb_context_now->keep_case = true;
+    return true;
+}
+
 bool parse_memlimit(void *settings, const char *value)
 {
     int64_t size;
@@ -174,7 +182,7 @@ enum sb_code open_table(struct sb_store *store, struct sb_table **out, bool samp
         return sb_store_table(store, out, err);
     return catalog_whole(store, &archive, opening, err)
                ? err->code
-               : sb_table_of_samples(out, archive, false, ".", err);
+               : sb_table_of_samples(out, archive, false, ".", &message_notify, err);
 }
 
 enum sb_code need_shards(const struct sb_archive *archive, const char *what, struct sb_error *err)

@@ -53,6 +53,14 @@ bool parse_iconv(void *settings, const char *value);
 /* Sets ignore_zeros of core/context.h. Neither is used. */
 bool parse_ignore_zeros(void *settings, const char *value);
 
+/* Of every command that shows samples. */
+#define OPTION_KEEP_CASE                                                                           \
+    OPTION_CALL(0, "keep-case", NULL, parse_keep_case,                                             \
+                "extensions of samples as they are, not in lower case", OPERAND_NONE)
+
+/* Sets keep_case of core/context.h. Neither is used. */
+bool parse_keep_case(void *settings, const char *value);
+
 /* Of every command that reads compressed tars. */
 #define OPTION_MEMLIMIT                                                                            \
     OPTION_CALL(0, "memlimit", "SIZE", parse_memlimit,                                             \

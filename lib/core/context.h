@@ -34,7 +34,8 @@ struct sb_context {
     bool ignore_zeros;   /* a tar goes on after its end, where another one follows */
     int64_t decoder_memory; /* bytes that xz, and the window of zstd, may take of a whole container;
                                0: what is usual there */
-    int tar_format;         /* of tars that are written: enum sb_tar_format of store/container.h */
+    bool keep_case; /* extensions of samples (store/samples/samples.h) that differ in case do */
+    int tar_format; /* of tars that are written: enum sb_tar_format of store/container.h */
     struct sb_throttle throttle; /* see sb_throttle_set */
 
     /* Seconds to wait for a file that another process writes; 0: not at all, -1: as long as it

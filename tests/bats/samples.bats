@@ -129,16 +129,18 @@ names() {
 @test "cat --samples: by number, slice and list, each whole, in the order of their first files" {
     make_few
     for container in t.tar a.barecat; do
-        [[ $(names $container) == '3.jpg 3.json 1.jpg 1.json README README.md 2.jpg 2.json 1.more/x sub/1.jpg' ]] ||
+        [[ $(names $container) == '3.jpg 3.json 1.jpg 1.json README.md 2.jpg 2.json sub/1.jpg' ]] ||
             fail "all of $container"
         [[ $(sb cat --samples --frame=tar $container 1 -1 2:4 | tar tf - | paste -sd ' ') == \
-        '1.jpg 1.json sub/1.jpg README README.md' ]] || fail 'numbers'
-        [[ $(printf '4\n::5\n' | sb cat --samples --frame=tar -T - $container | tar tf - | paste -sd ' ') == \
-        '2.jpg 2.json 3.jpg 3.json 1.more/x' ]] || fail 'a list'
+        '1.jpg 1.json sub/1.jpg README.md 2.jpg 2.json' ]] || fail 'numbers'
+        [[ $(printf '3\n::3\n' | sb cat --samples --frame=tar -T - $container | tar tf - | paste -sd ' ') == \
+        '2.jpg 2.json 3.jpg 3.json 2.jpg 2.json' ]] || fail 'a list'
     done
     run_fail 1 sb cat --samples a.barecat 99 2
-    output_is readme
-    stderr_is 'shardbox cat: a.barecat: sample 99: there are 7'
+    output_is md
+    stderr_is 'shardbox cat: README: belongs to no sample
+shardbox cat: 1.more/x: belongs to no sample
+shardbox cat: a.barecat: sample 99: there are 5'
     run_fail 2 sb cat --samples a.barecat README
 }
 
@@ -153,7 +155,7 @@ names() {
     done
     for parts in 2 3 7; do
         for ((i = 1; i <= parts; i++)); do names a.barecat --part=$i/$parts; done >cut
-        [[ $(paste -sd ' ' cut | tr -s ' ') == "$(names a.barecat)" ]] || fail "$parts parts"
+        [[ $(xargs <cut) == "$(names a.barecat)" ]] || fail "$parts parts"
     done
     (($(names a.barecat --sample=3 --seed=2 | sed 's/[^ ]*\.json//g' | wc -w) == 3)) || fail 'a sample'
     (($(sb cat --samples --forever --shuffle a.barecat 2>/dev/null | head -n 100 | wc -l) == 100)) || fail 'for ever'
@@ -177,29 +179,27 @@ names() {
         run_ok sb ls --samples $container
         output_is '0 13 jpg,json 3
 1 13 jpg,json 1
-2  7 -        README
-3  3 md       README
-4 13 jpg,json 2
-5  5 -        1.more/x
-6  6 jpg      sub/1'
+2  3 md       README
+3 13 jpg,json 2
+4  6 jpg      sub/1'
     done
-    run_ok sb ls --samples -l a.barecat 1 6
+    run_ok sb ls --samples -l a.barecat 1 4
     output_is '1 6 jpg  1.jpg
 1 7 json 1.json
-6 6 jpg  sub/1.jpg'
-    run_ok sb ls --samples --json a.barecat 6
-    output_is '{"sample":6,"name":"sub/1","bytes":6,"files":[{"extension":"jpg","path":"sub/1.jpg","size":6}]}'
+4 6 jpg  sub/1.jpg'
+    run_ok sb ls --samples --json a.barecat 4
+    output_is '{"sample":4,"name":"sub/1","bytes":6,"files":[{"extension":"jpg","path":"sub/1.jpg","size":6}]}'
     run_ok sb ls --samples --count a.barecat
-    output_is 7
-    run_ok sb ls --samples --array=json a.barecat 3:5
-    output_is '3 0 -    README
-4 7 json 2'
-    run_fail 1 sb ls --samples a.barecat 0/json 6/json 7
+    output_is 5
+    run_ok sb ls --samples --array=json a.barecat 2:4
+    output_is '2 0 -    README
+3 7 json 2'
+    run_fail 1 sb ls -q --samples a.barecat 0/json 4/json 5
     output_is '0 7 json 3'
-    stderr_is "shardbox ls: a.barecat: sample 6: has no file 'json'
-shardbox ls: a.barecat: sample 7: there are 7"
+    stderr_is "shardbox ls: a.barecat: sample 4: has no file 'json'
+shardbox ls: a.barecat: sample 5: there are 5"
     run_ok sb ls --samples - <t.tar
-    output_has '6  6 jpg      sub/1'
+    output_has '4  6 jpg      sub/1'
 }
 
 @test "du --samples: how many samples have which files" {
@@ -207,19 +207,18 @@ shardbox ls: a.barecat: sample 7: there are 7"
     for container in t.tar a.barecat; do
         run_ok sb du --samples $container
         output_is '     samples           bytes extension
-           2              12 -
            4              24 jpg
            3              21 json
            1               3 md
-           7              60 total'
+           5              48 total'
     done
     run_ok sb du --samples --json --array=json a.barecat
     output_is '{"extension":"json","samples":3,"bytes":21}
-{"total":true,"samples":7,"bytes":21}'
+{"total":true,"samples":5,"bytes":21}'
     run_ok sb du --samples -s a.barecat
     output_is '     samples           bytes extension
-           7              60 total'
-    run_fail 2 sb du --samples --array=png a.barecat
+           5              48 total'
+    run_fail 2 sb du -q --samples --array=png a.barecat
     stderr_is "shardbox du: a.barecat: no sample has a file 'png'"
 }
 
@@ -236,7 +235,7 @@ shardbox ls: a.barecat: sample 7: there are 7"
 @test "cat --samples: one file of a sample, and one of each" {
     make_few
     for container in t.tar a.barecat; do
-        run_ok sb cat --samples $container 0/json 4/jpg
+        run_ok sb cat --samples $container 0/json 3/jpg
         output_is 'json 3
 jpg 2'
         run_ok sb cat --samples --array=json $container
@@ -245,17 +244,17 @@ json 1
 json 2'
     done
     printf '%s\n' 0/json ':2/jpg' 2/jpg >list
-    run_fail 1 sb cat --samples -T list a.barecat
+    run_fail 1 sb cat -q --samples -T list a.barecat
     output_is 'json 3
 jpg 3
 jpg 1'
     stderr_is "shardbox cat: a.barecat: sample 2: has no file 'jpg'"
     (($(sb cat --samples --shuffle --array=jpg a.barecat | wc -l) == 4)) || fail 'shuffled'
-    run_fail 2 sb cat --samples --array=png a.barecat
+    run_fail 2 sb cat -q --samples --array=png a.barecat
     stderr_is "shardbox cat: a.barecat: no sample has a file 'png'"
-    run_fail 2 sb cat --samples a.barecat x
+    run_fail 2 sb cat -q --samples a.barecat x
     stderr_is "shardbox cat: a.barecat: 'x' is no sample number, and no START:STOP:STEP with a step other than 0; the name of one file follows after a '/', or is in --array=NAME"
-    run_fail 2 sb cat --samples --part=1/2 a.barecat 0/json 1
+    run_fail 2 sb cat -q --samples --part=1/2 a.barecat 0/json 1
     stderr_is 'shardbox cat: a.barecat: samples of a list, or of different files, cannot be sampled, shuffled, cut or repeated'
 }
 
@@ -277,30 +276,32 @@ jpg 1'
 @test "cat --samples of what is read in sequence: neighbours are a sample, and what comes later is named" {
     make_few
     gzip -k t.tar
-    [[ $(names t.tar.gz) == '3.jpg 3.json 1.json 1.jpg README README.md 2.jpg 2.json 1.more/x sub/1.jpg' ]]
-    [[ $(sb cat --samples --frame=tar - 6 0:4:2 4 <t.tar.gz | tar tf - | paste -sd ' ') == \
-    '3.jpg 3.json README 2.jpg 2.json sub/1.jpg' ]] || fail 'numbers'
+    [[ $(names t.tar.gz) == '3.jpg 3.json 1.json 1.jpg README.md 2.jpg 2.json sub/1.jpg' ]]
+    [[ $(sb cat --samples --frame=tar - 4 0:4:2 3 <t.tar.gz | tar tf - | paste -sd ' ') == \
+    '3.jpg 3.json README.md 2.jpg 2.json sub/1.jpg' ]] || fail 'numbers'
     run_ok sb cat --samples --array=json t.tar.gz 1:
     output_is 'json 1
 json 2'
     for i in 1 2 3; do names t.tar.gz --part=$i/3; done >cut
     [[ $(sort <(tr ' ' '\n' <cut) | paste -sd ' ') == "$(names t.tar.gz | tr ' ' '\n' | sort | paste -sd ' ')" ]] ||
         fail 'parts'
-    [[ $(sb cat --samples --frame=tar --part=1/2 t.tar.gz ::2 | tar tf - | paste -sd ' ') == '3.jpg 3.json 2.jpg 2.json' ]] || fail 'part of a slice'
-    [[ $(sb cat --samples --frame=tar --part=2/2 t.tar.gz ::2 | tar tf - | paste -sd ' ') == 'README sub/1.jpg' ]] || fail 'part of a slice'
-    run_fail 1 sb cat --samples t.tar.gz 2 99
-    output_is readme
-    stderr_is 'shardbox cat: t.tar.gz: sample 99: there are 7'
-    run_fail 1 sb cat --samples --array=png --array=jpg - 0 < <(cat t.tar)
+    [[ $(sb cat --samples --frame=tar --part=1/2 t.tar.gz ::2 | tar tf - | paste -sd ' ') == '3.jpg 3.json sub/1.jpg' ]] || fail 'part of a slice'
+    [[ $(sb cat --samples --frame=tar --part=2/2 t.tar.gz ::2 | tar tf - | paste -sd ' ') == 'README.md' ]] || fail 'part of a slice'
+    run_fail 1 sb cat -q --samples t.tar.gz 2 99
+    output_is md
+    stderr_is 'shardbox cat: t.tar.gz: sample 99: there are 5'
+    run_fail 1 sb cat -q --samples --array=png --array=jpg - 0 < <(cat t.tar)
     output_is 'jpg 3'
     stderr_is "shardbox cat: standard input: no sample has a file 'png'"
     echo late >w/3.txt
     tar rf t.tar -C w 3.txt
-    run_fail 1 sb cat --samples - 0 < <(cat t.tar)
+    run_fail 1 sb cat -q --samples - 0 < <(cat t.tar)
     output_is 'jpg 3
 json 3'
     stderr_is 'shardbox cat: 3.txt: is of sample 0, which others came after; left out'
     run_ok sb cat --samples - 1 < <(cat t.tar)
+    stderr_is 'shardbox cat: README: belongs to no sample
+shardbox cat: 1.more/x: belongs to no sample'
     for wrong in -1 ::-1 :-2; do
         run_fail 2 sb cat --samples t.tar.gz "$wrong"
         stderr_is "shardbox cat: t.tar.gz: can only be read in sequence, without numbers from the end, or backwards; 'shardbox convert' makes an archive of it"
@@ -309,14 +310,64 @@ json 3'
     stderr_has 'without draws (--sample, --shuffle, --forever)'
 }
 
-@test "a file whose name begins and ends with a dot is a sample that is called as it is" {
-    mkdir tree
-    echo 1 >tree/.x
-    echo 2 >tree/.x.
-    run_ok sb pack set.barecat -C tree .
+@test "files that belong to no sample are named, in an archive and on a pipe" {
+    mkdir -p tree/__meta__ tree/d
+    for file in .x .x. ._1.jpg .DS_Store README __key__ __meta__/1.jpg d/_x; do echo 1 >"tree/$file"; done
+    for file in 1.jpg d/_x.jpg __a.jpg; do echo 2 >"tree/$file"; done
+    sb pack set.barecat -C tree .
+    tar cf set.tar -C tree .
     run_ok sb ls --samples set.barecat
-    output_is '0 2 - .x
-1 2 - .x.'
+    output_is '0 2 jpg 1
+1 2 jpg __a
+2 2 jpg d/_x'
+    [[ $(grep -c 'belongs to no sample$' <<<"$stderr") == 8 ]]
+    run_ok sb cat --samples - <set.tar
+    output_is $'2\n2\n2'
+    [[ $(grep -c 'belongs to no sample$' <<<"$stderr") == 8 ]]
+    # They are kept by what moves samples, and tear none apart.
+    tar cf torn.tar -C tree README 1.jpg .x
+    echo 3 >tree/1.txt
+    tar rf torn.tar -C tree 1.txt d/_x.jpg
+    run_ok sb convert -q --samples - out.tar < <(cat torn.tar)
+    [[ $(tar tf out.tar | paste -sd ' ') == 'README 1.jpg .x 1.txt d/_x.jpg' ]] || fail "$(tar tf out.tar)"
+    for i in 1 2; do sb convert -q --samples --part=$i/2 - p.tar < <(cat torn.tar); done
+    [[ $(tar tf p-00000-of-00002.tar | paste -sd ' ') == 'README 1.jpg .x 1.txt' ]]
+    [[ $(tar tf p-00001-of-00002.tar) == d/_x.jpg ]]
+    rm tree/1.txt out.tar
+    run_ok sb convert -q --samples set.tar out.tar
+    diff <(tar tf set.tar | sed 's,^./,,; /\/$/d; /^$/d' | sort) <(tar tf out.tar | sed '/\/$/d' | sort)
+}
+
+@test "extensions are in lower case, or with --keep-case as they are; one that comes twice is named, with status 1" {
+    mkdir tree
+    echo 1 >tree/1.jpg
+    echo 2 >tree/2.JPG
+    echo 3 >tree/2.Seg.PNG
+    sb pack a.barecat -C tree .
+    run_ok sb ls --samples a.barecat
+    output_is '0 2 jpg         1
+1 4 jpg,seg.png 2'
+    tar cf a.tar -C tree 1.jpg 2.JPG 2.Seg.PNG
+    for input in a.barecat -; do
+        run_ok sb cat --samples --array=jpg "$input" <a.tar
+        output_is $'1\n2'
+    done
+    run_fail 2 sb cat --samples --array=JPG a.barecat
+    stderr_is "shardbox cat: a.barecat: no sample has a file 'JPG'"
+    run_ok sb cat --samples --keep-case --array=JPG a.barecat
+    output_is 2
+    run_ok sb du --samples --keep-case a.barecat
+    output_has ' JPG'
+    echo 4 >tree/2.jpg
+    sb pack --force a.barecat -C tree .
+    tar cf a.tar -C tree 2.JPG 2.jpg
+    for command in 'ls --samples a.barecat' 'du --samples a.tar' 'convert --samples a.tar out.tar' \
+        'convert --samples a.barecat out2.tar' 'cat --samples --from=tar -'; do
+        # shellcheck disable=SC2086 # words
+        run_fail 1 sb $command < <(cat a.tar)
+        stderr_has "2.jpg: its sample has a file 'jpg' already"
+    done
+    run_ok sb ls --samples --keep-case a.barecat
 }
 
 @test "cat --samples --forever ends where no sample has such a file" {

@@ -1,8 +1,10 @@
 """names: 10,000 names that are hard to group; check NAMES OURS: are they grouped as WebDataset does?
 tar FILE N: N samples of three files each; whole ALL PART...: each sample of ALL is whole in a PART;
-neighbours ALL TAR: TAR has all samples of ALL, and each comes once, as it is read in sequence."""
+neighbours ALL TAR: TAR has all samples of ALL, and each comes once, as it is read in sequence.
+odd N: N tars, I.tar, with what belongs to no sample among the samples; same N: I.json, of ls, says the same of each."""
 
 import io
+import json
 import random
 import sys
 import tarfile
@@ -73,5 +75,30 @@ def neighbours(all_of_them, tar):
     whole(all_of_them, tar)
 
 
+def odd(count):
+    others = ["._{}.jpg", ".DS_Store", "README", "__meta__/{}.jpg", "__{}__", "d/README{}", "__MACOSX/{}.jpg", "x{}"]
+    for number in range(int(count)):
+        chance = random.Random(number)
+        with tarfile.open(f"{number}.tar", "w") as tar:
+            for i in range(chance.randint(1, 40)):
+                stem = chance.choice(["", "d/", "d.e/", "A/"]) + f"{i:03d}"
+                extensions = chance.sample(["jpg", "JSON", "Seg.PNG", "txt", "cls", ""], chance.randint(1, 4))
+                files = [f"{stem}.{extension}" for extension in extensions]
+                if chance.random() < 0.4:
+                    files.insert(chance.randint(0, len(files)), chance.choice(others).format(i))
+                for name in files:
+                    tar.addfile(tarfile.TarInfo(name))
+
+
+def same(count):
+    for number in range(int(count)):
+        theirs = {key: sorted(fields) for key, fields in samples_of(f"{number}.tar").items()}
+        with open(f"{number}.json", encoding="utf-8") as lines:
+            ours = [json.loads(line) for line in lines]
+        assert [sample["name"] for sample in ours] == list(theirs), number
+        for sample in ours:
+            assert sorted(file["extension"] for file in sample["files"]) == theirs[sample["name"]], (number, sample)
+
+
 if __name__ == "__main__":
-    {"names": names, "check": check, "tar": make_tar, "whole": whole, "neighbours": neighbours}[sys.argv[1]](*sys.argv[2:])
+    {"names": names, "odd": odd, "same": same, "check": check, "tar": make_tar, "whole": whole, "neighbours": neighbours}[sys.argv[1]](*sys.argv[2:])

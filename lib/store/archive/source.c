@@ -159,8 +159,8 @@ static enum sb_code open_samples(struct archive_source *source, struct sb_error 
 {
     const struct sb_sample_order *order = source->options.samples;
     int64_t count;
-    enum sb_code code =
-        sb_table_of_samples(&source->samples, source->archive, true, order->beside, err);
+    enum sb_code code = sb_table_of_samples(&source->samples, source->archive, true, order->beside,
+                                            source->options.notify, err);
 
     if (!code)
         code = source->samples->ops->count(source->samples, &count, err);

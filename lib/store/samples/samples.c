@@ -1,6 +1,7 @@
 #include "store/samples/samples.h"
 
 #include "archive/database.h"
+#include "core/context.h"
 #include "store/facts.h"
 #include "store/usage.h"
 
@@ -10,7 +11,7 @@
 
 struct sample_file {
     struct sb_row_key path;
-    const char *column; /* within the path: what follows its stem; "" where it has none */
+    const char *column; /* what follows its stem; "" where it has none */
     int64_t size;
     const char *defect; /* NULL, or why its row cannot be used */
 };
@@ -25,6 +26,8 @@ struct samples {
     struct sb_table base;
     struct sb_archive *archive;
     bool everything;
+    const struct sb_notify *notify;
+    struct sb_buf seen; /* the columns of the sample whose files come now */
     sqlite3 *db;
     sqlite3_stmt *add, *find;
     int64_t count;
@@ -35,7 +38,7 @@ struct samples {
 
     int64_t looked_at;         /* -1: none */
     struct sb_buf name;        /* of that sample: files begin with it; or it is a file of its own */
-    struct sb_buf text;        /* of their paths, one after the other */
+    struct sb_buf text;        /* of their paths, each followed by its column */
     struct sample_file *files; /* in order of name */
     size_t file_count, capacity;
 };
@@ -69,6 +72,54 @@ static bool has_stem(const struct samples *samples)
            *last_part(name->data, name->size) != '.';
 }
 
+bool sb_sample_takes(const char *path, size_t size)
+{
+    size_t top = strcspn(path, "/");
+
+    if (sb_sample_name_size(path, size) == size && (size == 0 || path[size - 1] != '.'))
+        return false;
+    return *last_part(path, size) != '.' &&
+           !(top >= 4 && memcmp(path, "__", 2) == 0 && memcmp(path + top - 2, "__", 2) == 0);
+}
+
+static enum sb_code add_folded(struct sb_buf *out, const char *column, size_t size)
+{
+    size_t begin = out->size;
+
+    if (sb_buf_add(out, column, size) || sb_buf_add_char(out, '\0'))
+        return SB_NOMEM;
+    for (size_t i = begin; !sb_context_now->keep_case && i < out->size; i++) {
+        if (out->data[i] >= 'A' && out->data[i] <= 'Z')
+            out->data[i] = (char)(out->data[i] - 'A' + 'a');
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_sample_extension(struct sb_buf *seen, const char *extension, size_t size,
+                                 size_t *at, bool *again)
+{
+    size_t begin = seen->size;
+
+    if (add_folded(seen, extension, size))
+        return SB_NOMEM;
+    for (*at = 0; strcmp(seen->data + *at, seen->data + begin) != 0;)
+        *at += strlen(seen->data + *at) + 1;
+    *again = *at < begin;
+    if (*again)
+        sb_buf_cut(seen, begin);
+    return SB_OK;
+}
+
+void sb_sample_report_outside(const struct sb_notify *notify, const char *path)
+{
+    sb_report(notify, SB_WARNING, "no-sample", path, "belongs to no sample");
+}
+
+void sb_sample_report_twice(const struct sb_notify *notify, const char *path, const char *column)
+{
+    sb_report(notify, SB_PROBLEM, "twice", path, "its sample has a file '%s' already", column);
+}
+
 static void free_table(struct sb_table *table)
 {
     struct samples *samples = of(table);
@@ -80,6 +131,7 @@ static void free_table(struct sb_table *table)
         free(samples->columns[i].name);
     sb_buf_release(&samples->name);
     sb_buf_release(&samples->text);
+    sb_buf_release(&samples->seen);
     free(samples->files);
 }
 
@@ -160,6 +212,7 @@ static enum sb_code number_file(struct samples *samples, const struct sb_entry *
 {
     if (samples->name.size == size && memcmp(samples->name.data, entry->path, size) == 0)
         return SB_OK;
+    sb_buf_clear(&samples->seen);
     if (sb_buf_set(&samples->name, entry->path, size))
         return sb_fail_memory(err);
     sqlite3_bind_int64(samples->add, 1, samples->count);
@@ -170,6 +223,30 @@ static enum sb_code number_file(struct samples *samples, const struct sb_entry *
     return SB_OK;
 }
 
+static enum sb_code take_file(struct samples *samples, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    size_t size = sb_sample_name_size(entry->path, entry->path_size), at;
+    bool again;
+
+    if (!samples->everything && (entry->type != SB_FILE || entry->defect))
+        return SB_OK;
+    if (!samples->everything && !sb_sample_takes(entry->path, entry->path_size)) {
+        sb_sample_report_outside(samples->notify, entry->path);
+        return SB_OK;
+    }
+    if (number_file(samples, entry, size, err))
+        return err->code;
+    if (sb_sample_extension(&samples->seen, entry->path + size, entry->path_size - size, &at,
+                            &again))
+        return sb_fail_memory(err);
+    if (again)
+        sb_sample_report_twice(samples->notify, entry->path, samples->seen.data + at);
+    if (count_file(samples, samples->seen.data + at, entry->path_size - size, entry->size))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
 static enum sb_code look_through(struct samples *samples, struct sb_error *err)
 {
     const struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
@@ -177,15 +254,8 @@ static enum sb_code look_through(struct samples *samples, struct sb_error *err)
     struct sb_entry entry;
     enum sb_code code = sb_cursor_open(&cursor, samples->archive, &files, err);
 
-    while (!code && !(code = sb_cursor_next(cursor, &entry, err))) {
-        size_t size = sb_sample_name_size(entry.path, entry.path_size);
-
-        if (!samples->everything && (entry.type != SB_FILE || entry.defect))
-            continue;
-        code = number_file(samples, &entry, size, err);
-        if (!code && count_file(samples, entry.path + size, entry.path_size - size, entry.size))
-            code = sb_fail_memory(err);
-    }
+    while (!code && !(code = sb_cursor_next(cursor, &entry, err)))
+        code = take_file(samples, &entry, err);
     sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }
@@ -219,7 +289,10 @@ static enum sb_code add_file(struct samples *samples, const struct sb_entry *ent
         .size = entry->size,
         .defect = entry->defect,
     };
-    return sb_buf_add(&samples->text, entry->path, entry->path_size + 1);
+    return sb_buf_add(&samples->text, entry->path, entry->path_size + 1)
+               ? SB_NOMEM
+               : add_folded(&samples->text, entry->path + samples->name.size,
+                            entry->path_size - samples->name.size);
 }
 
 static enum sb_code read_stem(struct samples *samples, struct sb_error *err)
@@ -269,8 +342,8 @@ static enum sb_code look_at(struct samples *samples, int64_t row, struct sb_erro
         struct sample_file *file = &samples->files[i];
 
         file->path.text = path;
-        file->column = path + samples->name.size;
-        path += file->path.size + 1;
+        file->column = path + file->path.size + 1;
+        path = file->column + strlen(file->column) + 1;
     }
     samples->looked_at = row;
     return SB_OK;
@@ -409,7 +482,8 @@ static const struct sb_listing listing = {
 };
 
 enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archive, bool everything,
-                                 const char *beside, struct sb_error *err)
+                                 const char *beside, const struct sb_notify *notify,
+                                 struct sb_error *err)
 {
     static const struct sb_table_ops ops = {.free = free_table,
                                             .count = count,
@@ -437,6 +511,7 @@ enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archi
                                       .listing = &listing};
     samples->archive = archive;
     samples->everything = everything;
+    samples->notify = notify;
     samples->looked_at = -1;
     code = SB_TABLES(&samples->db, beside, err,
                      "CREATE TABLE samples (number INTEGER PRIMARY KEY, name BLOB UNIQUE); BEGIN",

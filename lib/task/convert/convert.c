@@ -550,7 +550,8 @@ static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error 
         code = sb_seen_new(&seen, convert->transfer.beside, err);
     convert->transfer.seen = seen;
     if (!code && convert->options->samples)
-        code = sb_neighbours_begin(&convert->neighbours, convert->transfer.beside, err);
+        code = sb_neighbours_begin(&convert->neighbours, convert->transfer.beside, &convert->notify,
+                                   err);
     if (!code && (convert->transfer.strip > 0 || convert->transfer.recode.decompress))
         code = sb_taken_new(&convert->transfer.taken, convert->transfer.beside, err);
     if (!code)

@@ -263,12 +263,16 @@ static enum sb_code take_of_sample(struct fetch_stream *fetch, const struct sb_m
 
     if (!has_bytes(member))
         return SB_OK;
+    if (!sb_sample_takes(name, size)) {
+        sb_sample_report_outside(fetch->notify, name);
+        return SB_OK;
+    }
     chosen = is_chosen(fetch->samples, fetch->neighbours.count);
     if (sb_neighbours_take(&fetch->neighbours, name, size,
                            chosen && sb_share_has(*fetch->share, fetch->chosen), &file, err))
         return err->code;
     fetch->chosen += file.first && chosen;
-    if (!wants_column(fetch, name + sb_sample_name_size(name, size)) || !file.mark)
+    if (!wants_column(fetch, file.column) || !file.mark)
         return SB_OK;
     if (!file.late)
         return answer(fetch, member, name, size, err);
@@ -372,7 +376,7 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
     *counts = (struct sb_fetch_counts){0};
     code = sb_fetch_frames_open(&fetch.frames, options->framing, output, err);
     if (!code && options->samples)
-        code = sb_neighbours_begin(&fetch.neighbours, source->name, err);
+        code = sb_neighbours_begin(&fetch.neighbours, source->name, fetch.notify, err);
     if (!code && options->samples) {
         fetch.met = calloc(options->samples->column_count + 1, sizeof(*fetch.met));
         code = fetch.met ? SB_OK : sb_fail_memory(err);

@@ -3,6 +3,7 @@
 #include "core/name.h"
 #include "store/name_set.h"
 #include "store/naming.h"
+#include "store/samples/samples.h"
 #include "task/fetch/stored_names.h"
 #include "task/transfer/impl.h"
 #include "task/transfer/taken.h"
@@ -299,6 +300,11 @@ static enum sb_code find_sample(struct sb_transfer_run *transfer, const char *na
 
     if (!neighbours || transfer->member.entry.type == SB_DIR)
         return SB_OK;
+    /* What belongs to no sample goes with the one before it. */
+    if (!sb_sample_takes(name, size))
+        return (neighbours->count > 0 ? neighbours->mark : sb_share_has(options->sample_share, 0))
+                   ? SB_OK
+                   : SB_END;
     if (sb_neighbours_take(neighbours, name, size,
                            sb_share_has(options->sample_share, neighbours->count), &member, err))
         return err->code;

@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum sb_code sb_neighbours_begin(struct sb_neighbours *neighbours, const char *beside,
-                                 struct sb_error *err)
+                                 const struct sb_notify *notify, struct sb_error *err)
 {
-    *neighbours = (struct sb_neighbours){0};
+    *neighbours = (struct sb_neighbours){.notify = notify};
     return sb_seen_new(&neighbours->seen, beside, err);
 }
 
@@ -16,6 +16,7 @@ void sb_neighbours_end(struct sb_neighbours *neighbours)
 {
     sb_seen_free(neighbours->seen);
     sb_buf_release(&neighbours->stem);
+    sb_buf_release(&neighbours->columns);
     *neighbours = (struct sb_neighbours){0};
 }
 
@@ -35,18 +36,30 @@ static enum sb_code turn_to_sample(struct sb_neighbours *neighbours, const char 
     out->first = true;
     neighbours->count++;
     neighbours->mark = mark;
+    sb_buf_clear(&neighbours->columns);
     return sb_buf_set(&neighbours->stem, name, stem) ? sb_fail_memory(err) : SB_OK;
 }
 
 enum sb_code sb_neighbours_take(struct sb_neighbours *neighbours, const char *name, size_t size,
                                 bool mark, struct sb_neighbour *out, struct sb_error *err)
 {
-    size_t stem = sb_sample_name_size(name, size);
+    size_t stem = sb_sample_name_size(name, size), at;
+    bool again;
 
-    *out = (struct sb_neighbour){.sample = neighbours->count - 1, .mark = neighbours->mark};
-    if (neighbours->stem.size == stem && memcmp(neighbours->stem.data, name, stem) == 0)
-        return SB_OK;
-    return turn_to_sample(neighbours, name, stem, mark, out, err);
+    *out = (struct sb_neighbour){
+        .sample = neighbours->count - 1, .mark = neighbours->mark, .column = name + stem};
+    if (neighbours->stem.size != stem || memcmp(neighbours->stem.data, name, stem) != 0) {
+        if (turn_to_sample(neighbours, name, stem, mark, out, err))
+            return err->code;
+        if (out->late)
+            return SB_OK;
+    }
+    if (sb_sample_extension(&neighbours->columns, name + stem, size - stem, &at, &again))
+        return sb_fail_memory(err);
+    out->column = neighbours->columns.data + at;
+    if (again)
+        sb_sample_report_twice(neighbours->notify, name, out->column);
+    return SB_OK;
 }
 
 void sb_neighbours_report(const struct sb_neighbour *late, const char *name,

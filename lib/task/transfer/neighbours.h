@@ -16,18 +16,21 @@ struct sb_neighbours {
     struct sb_buf stem; /* of the current one */
     bool mark;          /* the caller's, of the current one */
     struct sb_seen *seen;
+    struct sb_buf columns; /* of the current sample */
+    const struct sb_notify *notify;
 };
 
 struct sb_neighbour {
     int64_t sample; /* its number */
     bool first;     /* its sample begins with it */
     bool late;
-    bool mark; /* of its sample */
+    bool mark;          /* of its sample */
+    const char *column; /* until the next one */
 };
 
-/* beside: see sb_temp_directory. */
+/* beside: see sb_temp_directory. A column that a sample has twice is reported to notify. */
 enum sb_code sb_neighbours_begin(struct sb_neighbours *neighbours, const char *beside,
-                                 struct sb_error *err) SB_CHECKED;
+                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 void sb_neighbours_end(struct sb_neighbours *neighbours);
 
 /* The sample of the next file, by its stored name. A new sample gets `mark`. */
