@@ -20,6 +20,7 @@ struct sb_zip_foreign {
     struct sb_error failure; /* of take, while libarchive is between */
     uint8_t header[HEADER_SIZE];
     bool header_given;
+    bool is_empty; /* which libarchive takes for damage where it is lzma's, without a mark */
 };
 
 /* 45 is the version that knows zip64; the checksum is looked at by the caller. */
@@ -93,7 +94,7 @@ static const char *method_word(unsigned method)
 
 static bool is_known(unsigned method)
 {
-    static const unsigned known[] = {12, 93, 98}; /* bzip2, zstd, ppmd */
+    static const unsigned known[] = {12, 14, 93, 95, 98}; /* bzip2, lzma, zstd, xz, ppmd */
 
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
         if (known[i] == method)
@@ -142,6 +143,7 @@ enum sb_code sb_zip_foreign_new(struct sb_zip_foreign **out, unsigned method, in
         return sb_fail_memory(err);
     foreign->take = take;
     foreign->context = context;
+    foreign->is_empty = size == 0;
     make_header(foreign->header, method, packed, size);
     if (open_archive(foreign, err)) {
         sb_zip_foreign_free(foreign);
@@ -165,7 +167,7 @@ enum sb_code sb_zip_foreign_read(struct sb_zip_foreign *foreign, uint8_t *out, s
 {
     la_ssize_t some;
 
-    for (*got = 0; *got < capacity; *got += (size_t)some) {
+    for (*got = 0; !foreign->is_empty && *got < capacity; *got += (size_t)some) {
         some = archive_read_data(foreign->archive, out + *got, capacity - *got);
         if (some == 0)
             break;

@@ -6,7 +6,6 @@
 #include "store/zip/deflate64.h"
 #include "store/zip/foreign.h"
 #include "store/zip/format.h"
-#include "store/zip/lzma.h"
 #include "store/zip/member.h"
 
 #include <stdlib.h>
@@ -27,7 +26,6 @@ struct zip_loader {
     z_stream inflater;
     bool inflates;
     struct sb_zip_foreign *foreign;
-    struct sb_zip_lzma *lzma;
     struct sb_zip_deflate64 *deflate64;
 
     /* The member that is being read. */
@@ -66,10 +64,8 @@ enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
 static void free_decoders(struct zip_loader *loader)
 {
     sb_zip_foreign_free(loader->foreign);
-    sb_zip_lzma_free(loader->lzma);
     sb_zip_deflate64_free(loader->deflate64);
     loader->foreign = NULL;
-    loader->lzma = NULL;
     loader->deflate64 = NULL;
 }
 
@@ -271,9 +267,6 @@ static enum sb_code begin_method(struct zip_loader *loader, const struct sb_memb
     free_decoders(loader);
     if (loader->method == SB_ZIP_DEFLATED_64)
         return sb_zip_deflate64_new(&loader->deflate64, take_for_library, loader, err);
-    if (sb_zip_lzma_reads(loader->method))
-        return sb_zip_lzma_new(&loader->lzma, loader->method, member->entry.size, take_for_library,
-                               loader, err);
     return sb_zip_foreign_new(&loader->foreign, place.method, place.packed, member->entry.size,
                               take_for_library, loader, err);
 }
@@ -345,8 +338,6 @@ static enum sb_code unpack_some(struct zip_loader *loader, uint8_t *out, size_t 
         code = inflate_some(loader, out, capacity, got, err);
     else if (loader->deflate64)
         code = sb_zip_deflate64_read(loader->deflate64, out, capacity, got, err);
-    else if (loader->lzma)
-        code = sb_zip_lzma_read(loader->lzma, out, capacity, got, err);
     else
         code = sb_zip_foreign_read(loader->foreign, out, capacity, got, err);
     if (code == SB_OK && !loader->file->no_check)

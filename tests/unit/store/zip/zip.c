@@ -551,7 +551,7 @@ static void unknown_method(void)
     release(&zip);
 }
 
-/* The header of lzma says how much memory its decoder takes: here, a window of 1 GiB. */
+/* The header of lzma has a window of 1 GiB, of which a decoder takes what comes out. */
 static void greedy_lzma(void)
 {
     struct zip zip = {.count = 0};
@@ -560,7 +560,7 @@ static void greedy_lzma(void)
     add(&zip, &(struct part){.name = "next", .data = "text"});
     memcpy(local(&zip, 0) + SB_ZIP_LOCAL_SIZE + 4, "\x09\x04\x05\0\x5d\0\0\0\x40\0", 10);
     finish(&zip);
-    CHECK_READS(&zip, "method: lzma\nnext=text\n", .stream = false);
+    CHECK_READS(&zip, "damaged: lzma\nnext=text\n", .stream = false);
     release(&zip);
 }
 
