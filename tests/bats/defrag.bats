@@ -289,6 +289,7 @@ shardbox defrag: a.barecat: is whole; run the same command again to go on" ]]
 }
 
 @test "killed at any call, every file is there, and the next run finishes" {
+    every_third_day
     need_shim
     make_files 200 9000 --shard-size=500K
     remove_where "rowid % 4 = 1 OR shard = 3"

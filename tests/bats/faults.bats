@@ -231,12 +231,14 @@ write_fails() {
 }
 
 @test "trees and archives that lie in each other and become each other: no own file is touched" {
+    every_third_day
     need_shim
     run_ok "$PROJECT/tests/faults/trees" -n 15 -s "$(date +%s)"
     output_has ' 0 bad'
 }
 
 @test "damage with new times: what has a checksum is healed all the same, and the rest named" {
+    every_third_day
     run_ok "$PROJECT/tests/faults/damage" -n 20 -t 1 -s "$(date +%s)"
     output_has ' 0 bad'
 }

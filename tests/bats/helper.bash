@@ -9,7 +9,7 @@
 #   release_build               from here on the test runs the release build, without sanitizers: they
 #                               change what it counts (calls, memory, time), or take too long
 #   need_shim                   likewise, with $FAULT_SHIM to be preloaded
-#   every_third_day             for what takes long
+#   every_third_day             skips the test on the other days: for what takes many seconds
 #   need_slow                   likewise; slow_sb ARGS... is the program where each call on files of this
 #                               directory takes 0.3 ms
 #
@@ -91,7 +91,7 @@ slow_sb() {
     LD_PRELOAD="$SLOW_SHIM" SLOW_ROOT="$PWD" SLOW_MICROSECONDS=300 "$SHARDBOX" "$@"
 }
 
-# every_third_day: what takes a minute or more of a core. EVERY=1: each day.
+# every_third_day: of what takes many seconds a third is run each day. EVERY=1: all of it.
 every_third_day() {
     [[ -n ${EVERY:-} ]] || (((BATS_TEST_NUMBER + TODAY) % 3 == 0)) || skip 'only every third day'
 }

@@ -14,6 +14,7 @@ numbers() {
 }
 
 @test "of a tar, and of each form of sparse members" {
+    every_third_day
     numbers tar
 }
 
@@ -22,10 +23,12 @@ numbers() {
 }
 
 @test "of a zip, and of a zip64" {
+    every_third_day
     numbers zip
 }
 
 @test "of a bag" {
+    every_third_day
     mkdir t
     for i in 1 2 3; do seq $i$i >t/$i; done
     sb convert -q t a.bag
@@ -40,12 +43,14 @@ numbers() {
 }
 
 @test "of a cache" {
+    every_third_day
     printf '%s\n' 'tree/k1/emb.npy float32 [2,2] 1 2 3 4' 'tree/k2/emb.npy float32 [2,2] 5 6 7 8' | make_npy
     make_cache tree c
     numbers cache c
 }
 
 @test "of the rows of an index" {
+    every_third_day
     mkdir t
     for i in 1 2 3; do seq $i$i >t/$i; done
     sb pack a.barecat t

@@ -98,6 +98,7 @@ on_terminal() {
 }
 
 @test "a progress line says how much and how fast, is cut to the terminal, cleared, and only there" {
+    every_third_day
     mkdir t
     local i
     for ((i = 0; i < 400; i++)); do
@@ -267,6 +268,7 @@ END
 }
 
 @test "--wait waits for another writer, in every command that writes; without it the run ends at once" {
+    every_third_day
     mkdir t
     echo 1 >t/1
     for name in a b c; do
@@ -338,6 +340,7 @@ END
 }
 
 @test "SIGINT and SIGTERM end a long command quietly, and no temporary file stays" {
+    every_third_day
     mkdir t
     local i
     for ((i = 0; i < 200; i++)); do

@@ -442,6 +442,7 @@ many() {
 }
 
 @test "any number of sources need few descriptors, and are taken up where they were left" {
+    every_third_day
     many 60 5000
     run_ok bash -c 'ulimit -n 48; "$SHARDBOX" merge-symlink -o v.barecat s*.barecat'
     [[ $(sql v.barecat "SELECT count(*), count(DISTINCT shard) FROM files") == '300000|60' ]]

@@ -166,6 +166,7 @@ shardbox protect: a-shard-00000: damage would be protected; repair it first, wit
 }
 
 @test "after a run was killed and the index lost, all is settled by the repair" {
+    every_third_day
     need_shim
     head -c 100000 /dev/urandom >new
     local n

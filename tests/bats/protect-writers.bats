@@ -92,6 +92,7 @@ nothing_is_left() {
 }
 
 @test "a parity file of a new index is kept by the writer after one that was killed" {
+    every_third_day
     need_shim
     make_archive
     local n
@@ -118,6 +119,7 @@ is_current() {
 
 # bats test_tags=threads
 @test "--protect makes parity files for what a command writes, and brings them up to date" {
+    every_third_day
     mkdir tree
     seq 6000 >tree/1
     seq 7000 >tree/2
@@ -153,6 +155,7 @@ is_current() {
 }
 
 @test "--protect of other containers than archives" {
+    every_third_day
     mkdir tree
     seq 6000 >tree/1
     seq 7000 >tree/2

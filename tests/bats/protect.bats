@@ -235,6 +235,7 @@ spoil() {
 }
 
 @test "a container that its own checks call damaged is damaged, whatever its time" {
+    every_third_day
     mkdir tree
     for i in 1 2 3 4; do
         head -c 50000 /dev/urandom >"tree/$i"
@@ -648,6 +649,7 @@ shardbox protect: a-shard-00002-parity: written'
 }
 
 @test "an index is repaired when nobody has it, whatever of it is damaged" {
+    every_third_day
     make_protected_archive
     damage a 0
     # A byte of those that SQLite's readers lock, also of a WAL.

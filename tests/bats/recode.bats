@@ -29,6 +29,7 @@ load helper
 
 # bats test_tags=threads
 @test "the same files give the same bytes, whatever the threads" {
+    every_third_day
     local suffix
     make_tree tree
     head -c 5000000 /dev/urandom >tree/large

@@ -17,6 +17,7 @@ make_rules_tree() {
 }
 
 @test "300 lists of rules choose what rsync chooses, and what an earlier include names below what is excluded" {
+    every_third_day
     make_rules_tree
     run_ok python3 - "$SHARDBOX" <<'PYTHON'
 import os, random, subprocess, sys

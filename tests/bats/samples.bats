@@ -502,6 +502,7 @@ shardbox convert: out.tar: done in part; problems, named above: 1'
 
 # The names are more than memory holds, so that there are temporary files.
 @test "convert --samples --dry-run makes no temporary file beside the output" {
+    every_third_day
     release_build # 40 MB of paths
     deep=$(printf '%0200d/' {1..17})
     mkdir -p "$deep" out

@@ -269,6 +269,7 @@ restore() {
 }
 
 @test "killed at any call, every file is there, and the next run ends as an undisturbed one" {
+    every_third_day
     need_shim
     make_files 100 1000 --shard-size=40000
     remove_where "rowid % 5 = 1 AND shard > 0"
@@ -312,6 +313,7 @@ restore() {
 }
 
 @test "shards that a killed run made and did not record are recorded before they hold anything" {
+    every_third_day
     need_shim
     make_files 20 1000 --shard-size=40000
     keep

@@ -550,6 +550,7 @@ EOF
 # SYNC_TREES: how many; more of them are tried by hand.
 # bats test_tags=threads
 @test "trees that change at random, both ways: rsync has nothing to say" {
+    every_third_day
     for ((seed = 1; seed <= ${SYNC_TREES:-25}; seed++)); do
         ((seed % 5 != 1)) || rm -rf random unpacked
         "$BATS_TEST_DIRNAME/../tools/random-tree" "$seed" random

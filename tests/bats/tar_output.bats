@@ -53,6 +53,7 @@ END
 
 # bats test_tags=threads
 @test "the bytes do not depend on threads, nor on where they go" {
+    every_third_day
     local suffix
     make_archive
     head -c 5000000 /dev/urandom >tree/large

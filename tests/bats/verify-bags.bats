@@ -333,6 +333,7 @@ beside_append() {
 
 # bats test_tags=threads
 @test "bytes do not depend on the number of threads" {
+    every_third_day
     local record records=()
     for record in {1..300}; do
         records+=("record number $record")

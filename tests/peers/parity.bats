@@ -118,7 +118,7 @@ lost_blocks() {
     run_fail 1 peer decode f-parity f out
     [[ -n $output ]]
     sort -n <<<"$output" >theirs
-    run_fail 1 sb protect --check f
+    run_fail 1 sb protect -v --check f
     sed -nE 's/^.* f: bytes ([0-9]+) to ([0-9]+) are damaged beyond repair.*/\1 \2/p' <<<"$stderr" |
         while read -r from to; do
             seq $((from / piece)) $((to / piece))
