@@ -37,7 +37,7 @@ samples() {
 @test "50 tars with what belongs to no sample have the samples and extensions that WebDataset makes of them" {
     samples odd 50
     for i in {0..49}; do
-        sb ls -q --samples --json $i.tar >$i.json
+        sb ls -q --samples --json "$i.tar" >"$i.json"
     done
     samples same 50
 }
