@@ -2,7 +2,8 @@
  * The bytes of a zip's members: found by their local headers, inflated, checked.
  *
  * Deflate is zlib's, deflate64 our own; lzma, xz, bzip2, zstd and ppmd go through libarchive, which
- * is given each member as a zip of its own, so that reading one member reads no other. A loader reads ahead when the members it reads follow each other.
+ * is given each member as a zip of its own, so that reading one member reads no other. A loader
+ * reads ahead when the members it reads follow each other.
  */
 #ifndef SB_STORE_ZIP_LOADER_H
 #define SB_STORE_ZIP_LOADER_H
