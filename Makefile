@@ -130,7 +130,9 @@ THREADED_UNITS = $(addprefix $(BUILD)/tests/unit/,core/context core/pipeline cor
 
 ifeq ($(SANITIZE),thread)
 export TAG = threads
-TEST_FILES = $(THREADED_UNITS) $(shell grep -lE '^# bats (file|test)_tags=.*\bthreads\b' tests/bats/*.bats)
+# Half of the bats files each day.
+TEST_FILES = $(THREADED_UNITS) $(shell grep -lE '^# bats (file|test)_tags=.*\bthreads\b' tests/bats/*.bats | \
+	awk -v every=$(or $(EVERY),0) -v day=$$(date +%j) 'every || NR % 2 == day % 2')
 else
 TEST_FILES = $(ALL_TESTS)
 endif
@@ -149,7 +151,7 @@ SHIMS = $(FAULT_SHIM) $(SLOW_SHIM)
 
 ## make test                 each test once: under the address and undefined behaviour sanitizers every other
 ##                           day, else in the release build; EVERY=1: all that can be; FILES="..." for some of them
-## make test SANITIZE=thread what has threads, under the thread sanitizer
+## make test SANITIZE=thread what has threads, under the thread sanitizer; half of it each day, or EVERY=1
 test: SANITIZE ?= 1
 test: test-dependencies
 	$(MAKE) SANITIZE= test-tools
