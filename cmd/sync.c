@@ -77,7 +77,7 @@ static const struct option options[] = {
     OPTION_BWLIMIT,
     OPTION_MORE("An archive as TARGET"),
     OPTION_FLAG(0, "detect-renamed", struct settings, detect_renamed,
-                "with --delete: keep the bytes of files that have another name now"),
+                "with --delete: also of a tar or zip, which is read twice"),
     OPTION_SHARD_SIZE(struct settings),
     OPTION_FLAG(0, "seal", struct settings, seal, "put new bytes into a new shard"),
     OPTION_PROTECT,
@@ -364,7 +364,6 @@ static struct sb_sync_options options_of(struct syncing *syncing)
         .size_only = settings->size_only,
         .remove = settings->remove,
         .most = settings->max_delete,
-        .detect_renamed = settings->detect_renamed,
         .from_empty = settings->force,
         .dry_run = settings->dry_run,
         .threads = (unsigned)settings->threads,
@@ -388,7 +387,8 @@ static bool needs_names_first(const struct syncing *syncing)
 {
     if (is_tree_wanted(&syncing->target))
         return !sb_store_archive(syncing->store);
-    return syncing->settings->detect_renamed && !sb_store_can(syncing->store, SB_CAN_WALK);
+    return syncing->settings->remove && !sb_store_can(syncing->store, SB_CAN_WALK) &&
+           (syncing->settings->detect_renamed || sb_store_archive(syncing->store));
 }
 
 static enum sb_code open_sides(struct syncing *syncing, char **operands, struct sb_error *err)

@@ -347,7 +347,7 @@ complete -c shardbox -n '__shardbox_is sync' -s i -l itemize-changes -d 'print e
 complete -c shardbox -n '__shardbox_is sync' -l json -d 'an object a line for each change, and for all'
 complete -c shardbox -n '__shardbox_is sync' -s j -l threads -x -d 'threads to use (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is sync' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
-complete -c shardbox -n '__shardbox_is sync' -l detect-renamed -d 'with --delete: keep the bytes of files that have another name now'
+complete -c shardbox -n '__shardbox_is sync' -l detect-renamed -d 'with --delete: also of a tar or zip, which is read twice'
 complete -c shardbox -n '__shardbox_is sync' -l shard-size -x -d 'begin a new shard before one passes SIZE'
 complete -c shardbox -n '__shardbox_is sync' -l seal -d 'put new bytes into a new shard'
 complete -c shardbox -n '__shardbox_is sync' -l protect -x -d 'bring its parity files up to date at the end, or make them'

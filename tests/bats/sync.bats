@@ -605,6 +605,33 @@ EOF
     done
 }
 
+@test "with --delete files that were renamed are found without being asked for, in a directory and an archive" {
+    for i in 1 2 3; do seq "$i" 5000 >"t/f$i"; done
+    age
+    sb sync t a.barecat
+    cp a.barecat b.barecat
+    cp a.barecat-shard-00000 b.barecat-shard-00000
+    size=$(stat -c %s a.barecat-shard-00000)
+    # The new name comes before the old one, and after it.
+    mv t/f1 t/a/f1
+    mv t/f2 t/g2
+    echo new >t/new
+    run_ok sb sync -i --delete t a.barecat
+    output_has 'cf+++++++++ a/f1'
+    output_has 'cf+++++++++ g2'
+    output_has '>f+++++++++ new'
+    equal
+    (($(stat -c %s a.barecat-shard-00000) == size + 4))
+    run_ok sb sync -i --delete a.barecat b.barecat
+    output_has 'cf+++++++++ g2'
+    run_ok sb verify --strict b.barecat
+    (($(stat -c %s b.barecat-shard-00000) == size + 4))
+    # Without --delete never.
+    mv t/f3 t/h3
+    run_ok sb sync -i t b.barecat
+    output_has '>f+++++++++ h3'
+}
+
 @test "--detect-renamed does not take over an extent that is damaged" {
     for i in 1 2 3; do
         seq "$i" 5000 >"t/f$i"

@@ -26,6 +26,12 @@ struct sb_unmet_options {
     const struct sb_filter *filter; /* on names below it: others stay. NULL selects everything */
     bool removes; /* sb_unmet_remove will be called: else nothing may be cleared */
     int64_t most; /* SB_LIMIT if more than these would go: then nothing does; -1: no limit */
+
+    /* Calls sb_unmet_foresee for each name that comes. Called once, before a file is looked for
+     * that has another name now, unless no row has the size and time of a new one. NULL: none is.
+     */
+    enum sb_code (*foresee)(void *context, struct sb_error *err);
+    void *context;
 };
 
 enum sb_code sb_unmet_new(struct sb_unmet **out, const struct sb_unmet_options *options,
@@ -38,10 +44,10 @@ enum sb_code sb_unmet_meet(struct sb_unmet *unmet, const struct sb_entry *old, b
                            struct sb_error *err) SB_CHECKED;
 
 /*
- * Files that only have other names by now: before the members come, foresee notes the name of each.
- * Then find_moved looks for a file of the archive whose name does not come, and which has the size
- * and time of a new one: its row, extent and CRC32C are in *old; it is found once. SB_NOENT: none
- * has.
+ * Files that only have other names by now: foresee notes the names of all that comes, before the
+ * first comes or when the options' call wants them. find_moved looks for a file of the archive
+ * whose name does not come, and which has the size and time of a new one: its row, extent and
+ * CRC32C are in *old; it is found once. SB_NOENT: none has.
  */
 enum sb_code sb_unmet_foresee(struct sb_unmet *unmet, const char *name, size_t size,
                               struct sb_error *err) SB_CHECKED;

@@ -160,10 +160,10 @@ static enum sb_code foresee_container(struct syncing *syncing, struct sb_error *
 }
 
 /* The names that come, so that what has another one by now is known before it is read. */
-static enum sb_code foresee(struct syncing *syncing, struct sb_error *err)
+static enum sb_code foresee(void *context, struct sb_error *err)
 {
-    if (!syncing->options->detect_renamed || !syncing->unmet)
-        return SB_OK;
+    struct syncing *syncing = context;
+
     return syncing->is_tree ? foresee_tree(syncing, err) : foresee_container(syncing, err);
 }
 
@@ -213,6 +213,12 @@ static enum sb_code open_container(struct syncing *syncing, struct sb_error *err
     return sb_choice_new(&syncing->choice, paths, 1, err);
 }
 
+/* What is read in sequence would have to be read twice. */
+static bool finds_renamed(const struct syncing *syncing)
+{
+    return syncing->options->remove && (syncing->is_tree || syncing->from->again);
+}
+
 static enum sb_code open_sink(struct syncing *syncing, struct sb_error *err)
 {
     const struct sb_sync_options *options = syncing->options;
@@ -220,7 +226,9 @@ static enum sb_code open_sink(struct syncing *syncing, struct sb_error *err)
                                            .under = syncing->within,
                                            .filter = options->filter,
                                            .removes = options->remove,
-                                           .most = options->most};
+                                           .most = options->most,
+                                           .foresee = finds_renamed(syncing) ? foresee : NULL,
+                                           .context = syncing};
     struct sb_archive_sink_options sink = {
         .writer = {.mode = syncing->exists ? SB_APPEND : SB_CREATE,
                    .shard_size = options->shard_size,
@@ -333,8 +341,6 @@ enum sb_code sb_sync_to_archive(const struct sb_sync_source *source, const char 
                                        (struct sb_share){0}, err);
     if (!code)
         code = open_sink(&syncing, err);
-    if (!code)
-        code = foresee(&syncing, err);
     if (!code)
         code = syncing.is_tree ? open_tree(&syncing, err) : open_container(&syncing, err);
     if (!code)

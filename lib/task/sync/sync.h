@@ -22,8 +22,10 @@ struct sb_filter;
 /* Where the members are: a container, and the directory in it that counts as its root. */
 struct sb_sync_source {
     struct sb_store *store;
-    struct sb_store *again; /* opened a second time, if a tree is to equal what is no archive, or
-                               for detect_renamed: all names are read before the first member */
+    struct sb_store *again; /* opened a second time, if a tree is to equal what is no archive: all
+                               names are read before the first member; or, if an archive is to equal
+                               what is no tree, so that files that only have other names now keep
+                               their bytes. NULL: neither */
     const char *within;     /* a stored name; "": all of it */
 };
 
@@ -32,10 +34,8 @@ struct sb_sync_options {
     bool checksum;                  /* compare bytes whatever the time is */
     bool size_only;                 /* without checksum: compare sizes alone */
     bool remove;                    /* what only the target has */
-    int64_t most;        /* SB_LIMIT if more would be removed: then nothing changes; -1: no limit */
-    bool detect_renamed; /* of an archive: files that only have other names keep their bytes; needs
-                            `again` if the source is no tree */
-    bool from_empty;     /* a source without members may remove everything; else SB_INVALID */
+    int64_t most;    /* SB_LIMIT if more would be removed: then nothing changes; -1: no limit */
+    bool from_empty; /* a source without members may remove everything; else SB_INVALID */
     bool dry_run;
     unsigned threads;
 
