@@ -28,11 +28,11 @@ _shardbox_table() {
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --range= --order= --part= --frame= --decompress --npy --raw --format= --decompress-all --batch --samples --keep-case --array= --sample= --shuffle --seed= --find --replace --forever --keys= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= --from= --iconv= --ignore-zeros --memlimit= --max-size= --no-check -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-T --files-from= -0 --null --range= --order= --part= --frame= --decompress --npy --raw --format= --decompress-all --batch --samples --array= --sample= --shuffle --seed= --find --replace --forever --keys= --compression= --dictionary= --limits= --layout= -j --threads= --keep-case --bwlimit= --from= --iconv= --ignore-zeros --memlimit= --max-size= --no-check -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     ls)
-        options='-R --recursive -d --directory --tree -L --max-depth= --records= --samples --keep-case --array= --shards --rsync-list --count -l --long -F --classify -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json --csv -a --all -A --almost-all --at= -0 --null -p --slash -n --numeric-uid-gid -U --unsorted --full-time --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= --ignore-zeros --memlimit= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='-R --recursive -d --directory --tree -L --max-depth= --records= --samples --array= --shards --rsync-list --count -l --long -F --classify -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json --csv --keep-case -a --all -A --almost-all --at= -0 --null -p --slash -n --numeric-uid-gid -U --unsorted --full-time --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= --ignore-zeros --memlimit= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     find)
@@ -40,7 +40,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     du)
-        options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --keep-case --array= -c --total -h --human-readable --sort= --json --csv --export= -j --threads= --bwlimit= -x --one-file-system -0 --null --apparent-size -b --bytes -k --kib -m --mib --from= --iconv= --ignore-zeros --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --array= -c --total -h --human-readable --sort= --json --csv --export= -j --threads= --bwlimit= --keep-case -x --one-file-system -0 --null --apparent-size -b --bytes -k --kib -m --mib --from= --iconv= --ignore-zeros --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     mount)

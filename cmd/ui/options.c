@@ -275,12 +275,9 @@ static void complain_of_letter(const struct parser *parser, int letter)
 {
     const char option[] = {'-', (char)letter};
     const char *instead = other_options_instead(parser->command->name, option, sizeof(option));
-    const char *other = other_options_letter(parser->list, parser->count, (char)letter);
 
     if (instead)
         message_error("unrecognized option '-%c'; %s", letter, instead);
-    else if (other)
-        message_error("unrecognized option '-%c'; did you mean '%s'?", letter, other);
     else
         message_usage("unrecognized option '-%c'", letter);
 }

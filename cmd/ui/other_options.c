@@ -32,6 +32,8 @@ static const struct {
     const char *instead;
 } elsewhere[] = {
     {"pack", "-c --create -r --recursive -a --archive -p --preserve-permissions", ANYWAY},
+    {"pack", "-z", "use --compress=gz"},
+    {"pack", "-J", "use --compress=xz"},
     {"pack", "-P --absolute-names", "names in an archive are relative; leave it out"},
     {"pack", "--gzip --bzip2 --xz --zstd -I --use-compress-program", CODING},
     {"pack", "--exclude-vcs", "use --exclude=.git"},
@@ -39,16 +41,24 @@ static const struct {
     {"pack", "--delete --remove-files", "'shardbox rm' and plain rm remove"},
     {"unpack", "-x --extract --get", ANYWAY},
     {"unpack", "-f --file", NOT_FIRST},
+    {"unpack", "-a", "use --preserve"},
+    {"unpack", "-d", "use --directory=DIR"},
+    {"unpack", "-z -J", "use --decompress"},
+    {"unpack convert sync", "-P", "use --progress"},
     {"unpack", "-O --to-stdout", "'shardbox cat' writes to standard output"},
     {"unpack", "-t --list", "'shardbox find' lists names, 'shardbox ls -lR' all of them"},
     {"unpack", "-T --files-from",
      "'shardbox cat --frame=tar -T FILE ARCHIVE | tar -x' takes a list"},
     {"unpack", "--wildcards", "a GLOB in quotes is one anyway; leave it out"},
-    {"unpack", "--overwrite", "use --existing=replace"},
-    {"unpack convert", "--skip-old-files --keep-old-files --ignore-existing",
+    {"unpack", "-o --overwrite", "use --existing=replace"},
+    {"unpack convert", "-k --skip-old-files --keep-old-files --ignore-existing",
      "use --existing=skip"},
-    {"unpack convert mv", "--keep-newer-files --update", "use --existing=newer"},
+    {"unpack convert mv", "-u --keep-newer-files --update", "use --existing=newer"},
     {"unpack", "--same-owner", "use --preserve"},
+    {"convert", "-S", "use --sparse"},
+    {"merge-symlink", "-l", "use --hardlink"},
+    {"split", "-s", "use --symlink"},
+    {"rm", "-R", "use --recursive"},
     {"convert", "-C --directory", "a directory is an INPUT as it is"},
     {"rm mv unpack", "-i -I -w --interactive", NO_QUESTION},
     {"rm", "--one-file-system --preserve-root --no-preserve-root", NO_MEANING},
@@ -99,52 +109,12 @@ static const struct {
     {"cat", "-n -b -s -A -e -E -t --number --show-all", "pipe it: | cat with that option"},
 };
 
-static const struct {
-    char letter;
-    const char *option;
-} letters[] = {
-    {'P', "--progress"},         {'R', "--recursive"},      {'S', "--sort=size"},
-    {'S', "--sparse"},           {'a', "--preserve"},       {'d', "--directory=DIR"},
-    {'h', "--dereference"},      {'k', "--existing=skip"},  {'l', "--hardlink"},
-    {'o', "--existing=replace"}, {'r', "--recursive"},      {'s', "--symlink"},
-    {'t', "--sort=time"},        {'u', "--existing=newer"}, {'z', "--compress=gz"},
-    {'z', "--decompress"},       {'J', "--compress=xz"},    {'J', "--decompress"},
-};
-
 const char *other_options_instead(const char *command, const char *option, size_t size)
 {
     for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++) {
         if (word_is_among(elsewhere[i].commands, command, strlen(command)) &&
             word_is_among(elsewhere[i].options, option, size))
             return elsewhere[i].instead;
-    }
-    return NULL;
-}
-
-/* "--sort=time": has the option this name, and takes it such a value? */
-static bool takes(const struct option *option, const char *wanted)
-{
-    size_t size = strcspn(wanted, "=");
-    const char *value = wanted + size + 1;
-
-    if (strlen(option->name) != size || strncmp(option->name, wanted, size) != 0)
-        return false;
-    if (!wanted[size] || !option->choices)
-        return true;
-    for (size_t i = 0; option->choices[i]; i++) {
-        if (strcmp(option->choices[i], value) == 0)
-            return true;
-    }
-    return false;
-}
-
-const char *other_options_letter(const struct option *list, size_t count, char letter)
-{
-    for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++) {
-        for (size_t j = 0; j < count && letters[i].letter == letter; j++) {
-            if (takes(&list[j], letters[i].option + 2))
-                return letters[i].option;
-        }
     }
     return NULL;
 }

@@ -5,11 +5,7 @@
 #ifndef SB_CMD_UI_OTHER_OPTIONS_H
 #define SB_CMD_UI_OTHER_OPTIONS_H
 
-#include "ui/options.h"
-
-/* The option, as "--existing=skip", that does what this letter does elsewhere; NULL: the list has
- * none. */
-const char *other_options_letter(const struct option *list, size_t count, char letter);
+#include <stddef.h>
 
 /* What to do instead of giving the command this option, the first `size` bytes of "-O" or
  * "--to-stdout"; NULL: it is not known. */

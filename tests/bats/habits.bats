@@ -337,7 +337,7 @@ in_our_words() {
     refused 'shardbox pack pets g.barecat' '...; type: shardbox pack g.barecat pets'
     refused 'shardbox pack g.tar pets' '...; type: shardbox convert pets g.tar'
     refused 'shardbox pack -cvf g.barecat pets' "...'-c'; that is done anyway; leave it out"
-    refused 'shardbox pack -z g.barecat pets' "...'-z'; did you mean '--compress=gz'?"
+    refused 'shardbox pack -z g.barecat pets' "...'-z'; use --compress=gz"
     types 'shardbox pack --compress=gz g.barecat pets/README && shardbox cat g.barecat pets/README.gz | zcat' 'read me'
 }
 
@@ -403,7 +403,7 @@ in_our_words() {
     types 'shardbox rm -v a.barecat README 2>&1 | head -1' 'shardbox rm: README: removed'
     types 'shardbox mv -v a.barecat run.sh go.sh 2>&1' 'shardbox mv: run.sh: moved to go.sh'
     refused 'shardbox rm -i a.barecat go.sh' "...'-i'; it never prompts; -n prints what would be done"
-    refused 'shardbox mv -u a.barecat go.sh x' "...'-u'; did you mean '--existing=newer'?"
+    refused 'shardbox mv -u a.barecat go.sh x' "...'-u'; use --existing=newer"
     refused 'shardbox mv --update a.barecat go.sh x' "...'--update'; use --existing=newer"
     refused 'shardbox mv a.barecat go.sh empty' 'shardbox mv: empty: exists already; ...'
     refused 'shardbox mv -T a.barecat dogs/tom.* none' 'shardbox mv: -T takes one SOURCE, and dogs/tom.* matches several...'

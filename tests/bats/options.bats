@@ -83,35 +83,10 @@ try 'shardbox cat --help'"
     stderr_has "--sort: 'szie' is none of name, size, time, address"
 }
 
-@test "a letter of tar, rsync, cp or ls names the option that does the same" {
-    while read -r command letter option; do
-        run_fail 2 sb "$command" "$letter" a.barecat
-        stderr_is "shardbox $command: unrecognized option '$letter'; did you mean '$option'?"
-        sb "$command" --help-all | grep -qE -- "${option%%=*}([= ]|$)" || fail "$option"
-        [[ $option != *=[a-z]* ]] ||
-            sb "$command" --help-all | grep -A2 -- "${option%%=*}=" | grep -qw -- "${option#*=}" || fail "$option"
-    done <<'EOF'
-unpack -P --progress
-unpack -a --preserve
-unpack -d --directory=DIR
-unpack -k --existing=skip
-unpack -o --existing=replace
-unpack -u --existing=newer
-unpack -z --decompress
-pack -z --compress=gz
-pack -J --compress=xz
-convert -S --sparse
-merge-symlink -l --hardlink
-split -s --symlink
-mv -u --existing=newer
-rm -R --recursive
-EOF
-}
-
 # Of each command that is named in the table, each option; of find, each word of an expression too.
 @test "an option of another program, which there is none of, says what to do instead" {
     sed -n '/^} elsewhere/,/^};/p' "$PROJECT/cmd/ui/other_options.c" | tr -d '\n' |
-        grep -oE '\{"[a-z ]+", *"-[^"]*"' | tr -d '{",' >table
+        grep -oE '\{"[a-z -]+", *"-[^"]*"' | tr -d '{",' >table
     [ "$(wc -l <table)" -gt 40 ]
     local words word command says
     while read -ra words; do
