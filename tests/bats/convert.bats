@@ -220,6 +220,23 @@ left() {
         done
         run_fail 2 sb convert --force first.tar c.barecat
         stderr_has 'first.tar: damaged or cut short'
+        # Joined, the header of the second is in the middle of the file.
+        for last in second.tar second.tar.gz; do
+            { if [[ $last == *.gz ]]; then gzip -c first.tar; else cat first.tar; fi; cat $last; } >joined
+            for input in joined -; do
+                run_fail 2 sb convert --force --to=archive $input d.barecat <joined
+                stderr_has "big goes on in another volume, whose header is among its bytes"
+                [[ ! -e d.barecat ]]
+            done
+            run_fail 2 sb unpack -C joined-$last joined
+            [[ $(ls joined-$last) == '' ]]
+        done
+        # But a member that is such a file is one.
+        cat first.tar second.tar >joined
+        tar --format=$format -cf outer.tar joined
+        run_ok sb convert --force outer.tar e.barecat
+        sb cat e.barecat joined | cmp - joined
+        rm -r joined-*
     done
 }
 

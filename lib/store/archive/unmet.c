@@ -183,20 +183,21 @@ static enum sb_code know_moved(struct sb_unmet *unmet, struct sb_error *err)
     return code == SB_END ? SB_OK : code;
 }
 
-/* The places of a size and time among the bits. */
-static void find_bits(const struct sb_entry *entry, size_t at[2])
+/* Are a size and time noted among the bits? Notes them, if `note`. */
+static bool has_time(struct sb_unmet *unmet, const struct sb_entry *entry, bool note)
 {
     static const struct sb_hash_key key = {{1, 2, 3, 4}};
     const int64_t both[] = {entry->size, entry->mtime_ns};
     uint64_t hash = sb_hash64(&key, both, sizeof(both));
+    bool has = true;
 
-    at[0] = hash % TIMES_BITS;
-    at[1] = (hash >> 32) % TIMES_BITS;
-}
+    for (int i = 0; i < 2; i++, hash >>= 32) {
+        uint64_t *word = &unmet->times[hash % TIMES_BITS / 64], bit = (uint64_t)1 << hash % 64;
 
-static bool has_bit(const struct sb_unmet *unmet, size_t at)
-{
-    return unmet->times[at / 64] >> at % 64 & 1;
+        has &= (*word & bit) != 0;
+        *word |= note ? bit : 0;
+    }
+    return has;
 }
 
 static enum sb_code note_times(struct sb_unmet *unmet, struct sb_error *err)
@@ -205,7 +206,6 @@ static enum sb_code note_times(struct sb_unmet *unmet, struct sb_error *err)
         .order = SB_BY_PATH, .files = true, .under = unmet->options.under};
     struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    size_t at[2];
     enum sb_code code = open_archive(unmet, err);
 
     unmet->times = calloc(TIMES_BITS / 64, sizeof(*unmet->times));
@@ -213,11 +213,8 @@ static enum sb_code note_times(struct sb_unmet *unmet, struct sb_error *err)
         code = sb_fail_memory(err);
     if (!code)
         code = sb_cursor_open(&cursor, unmet->archive, &query, err);
-    while (!code && !(code = sb_cursor_next(cursor, &entry, err))) {
-        find_bits(&entry, at);
-        for (size_t i = 0; i < 2; i++)
-            unmet->times[at[i] / 64] |= (uint64_t)1 << at[i] % 64;
-    }
+    while (!code && !(code = sb_cursor_next(cursor, &entry, err)))
+        has_time(unmet, &entry, true);
     sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }
@@ -226,16 +223,13 @@ static enum sb_code note_times(struct sb_unmet *unmet, struct sb_error *err)
 static enum sb_code foresee_for(struct sb_unmet *unmet, const struct sb_entry *entry,
                                 struct sb_error *err)
 {
-    size_t at[2];
-
     if (unmet->foresees)
         return SB_OK;
     if (!unmet->options.foresee)
         return SB_NOENT;
     if (!unmet->times && note_times(unmet, err))
         return err->code;
-    find_bits(entry, at);
-    if (!has_bit(unmet, at[0]) || !has_bit(unmet, at[1]))
+    if (!has_time(unmet, entry, false))
         return SB_NOENT;
     unmet->foresees = true;
     return unmet->options.foresee(unmet->options.context, err);

@@ -12,6 +12,7 @@
 #define SIZE          124
 #define SIZE_SIZE     12
 #define GNU_MAGIC     257
+#define GNU_OFFSET    369
 #define GNU_REAL_SIZE 483
 
 bool sb_tar_all_zeros(const char *data, size_t size)
@@ -277,6 +278,26 @@ bool sb_tar_is_continued(const char *header, size_t size, const char **name, siz
     if (own)
         *name = own;
     return own || (size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + TYPE] == 'M');
+}
+
+bool sb_tar_begins_volume(const char *data, size_t size, int64_t offset)
+{
+    const unsigned char *field = (const unsigned char *)data + GNU_OFFSET;
+    const char *value;
+    size_t length;
+    int64_t stated = 0;
+
+    if (size < SB_TAR_BLOCK || (data[TYPE] != 'M' && data[TYPE] != 'g') || !sb_tar_is_header(data))
+        return false;
+    if (data[TYPE] == 'g') {
+        value = sb_tar_global(data, size, "GNU.volume.offset", &length);
+        return value && strtoll(value, NULL, 10) == offset;
+    }
+    if (!(*field & 0x80))
+        return strtoll((const char *)field, NULL, 8) == offset;
+    for (size_t i = 4; i < SIZE_SIZE; i++)
+        stated = (int64_t)((uint64_t)stated << 8 | field[i]);
+    return stated == offset;
 }
 
 bool sb_tar_is_dump(const char *header, size_t size)

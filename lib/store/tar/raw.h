@@ -55,6 +55,10 @@ bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns);
  * one itself, as in a pax header. */
 bool sb_tar_is_continued(const char *header, size_t size, const char **name, size_t *name_size);
 
+/* Do these bytes, `offset` bytes after a member's first, begin the volume in which it goes on? So
+ * they do in the middle of a member where volumes were joined. */
+bool sb_tar_begins_volume(const char *data, size_t size, int64_t offset);
+
 /* Has it a list of what is in a directory, as incremental dumps of GNU tar do? */
 bool sb_tar_is_dump(const char *header, size_t size);
 

@@ -986,6 +986,21 @@ static enum sb_code damaged_map(struct tar_source *source, struct sb_error *err)
                    present_name(source));
 }
 
+/* Volumes that were joined: the header of the next one is among the member's bytes. */
+static bool meets_volume(const struct tar_source *source)
+{
+    size_t at = (size_t)(-source->data_offset & (SB_TAR_BLOCK - 1));
+
+    if (is_cpio(source) || source->data_offset != source->given)
+        return false;
+    for (; at < source->data_size; at += SB_TAR_BLOCK) {
+        if (sb_tar_begins_volume((const char *)source->data + at, source->data_size - at,
+                                 source->data_offset + (int64_t)at))
+            return true;
+    }
+    return false;
+}
+
 /* Makes data what comes next of the member; it is empty, and data_offset the size, at the end. */
 static enum sb_code read_data(struct tar_source *source, struct sb_error *err)
 {
@@ -1004,6 +1019,11 @@ static enum sb_code read_data(struct tar_source *source, struct sb_error *err)
         source->data = data;
         source->data_size = size;
         source->data_offset = offset;
+        if (meets_volume(source))
+            return sb_fail(err, SB_DAMAGED,
+                           "%s: %s goes on in another volume, whose header is among its bytes, as "
+                           "cat joins them; 'tar -xM -f VOLUME -f VOLUME' reads them",
+                           source->base.name, present_name(source));
     }
     if (source->data_offset < source->given ||
         (int64_t)source->data_size > source->size - source->data_offset)
