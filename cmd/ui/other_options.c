@@ -3,18 +3,11 @@
 
 #include <string.h>
 
-#define ANYWAY      "that is done anyway; leave it out"
-#define NO_QUESTION "it never prompts; -n prints what would be done"
-#define NOT_FIRST   "the archive is the first operand; leave it out"
-#define NO_LINKS    "links are not followed; leave it out"
-#define NOT_KEPT    "an archive keeps nothing of the kind; leave it out"
-#define NO_MEANING  "has no meaning in an archive; leave it out"
-#define ONE_TIME    "an archive keeps the time of modification alone; leave it out"
-#define CODING      "'shardbox convert' makes a tar.gz, and --compress=zst compresses each file"
-#define NOT_SHOWN   "contents are not shown; 'shardbox cat' writes them for diff"
-#define BY_BYTES    "files are compared byte by byte; leave it out"
-#define NO_NAMES    "names are chosen by PATHs and GLOBs; --ignore is for kinds of differences"
-#define UNITS       "sizes are in bytes; see -h, -k and -m"
+#define ANYWAY     "that is done anyway; leave it out"
+#define NO_LINKS   "links are not followed; leave it out"
+#define NOT_KEPT   "an archive keeps nothing of the kind; leave it out"
+#define NO_MEANING "has no meaning in an archive; leave it out"
+#define ONE_TIME   "an archive keeps the time of modification alone; leave it out"
 #define NO_COMMANDS                                                                                \
     "no command is run; pipe the paths: -print0 | xargs -0, or the files: "                        \
     "-print0 | shardbox cat -0 -T - ARCHIVE"
@@ -35,12 +28,13 @@ static const struct {
     {"pack", "-z", "use --compress=gz"},
     {"pack", "-J", "use --compress=xz"},
     {"pack", "-P --absolute-names", "names in an archive are relative; leave it out"},
-    {"pack", "--gzip --bzip2 --xz --zstd -I --use-compress-program", CODING},
+    {"pack", "--gzip --bzip2 --xz --zstd -I --use-compress-program",
+     "'shardbox convert' makes a tar.gz, and --compress=zst compresses each file"},
     {"pack", "--exclude-vcs", "use --exclude=.git"},
     {"pack", "--sort", "names are in order anyway; leave it out"},
     {"pack", "--delete --remove-files", "'shardbox rm' and plain rm remove"},
     {"unpack", "-x --extract --get", ANYWAY},
-    {"unpack", "-f --file", NOT_FIRST},
+    {"unpack", "-f --file", "the archive is the first operand; leave it out"},
     {"unpack", "-a", "use --preserve"},
     {"unpack", "-d", "use --directory=DIR"},
     {"unpack", "-z -J", "use --decompress"},
@@ -60,7 +54,7 @@ static const struct {
     {"split", "-s", "use --symlink"},
     {"rm", "-R", "use --recursive"},
     {"convert", "-C --directory", "a directory is an INPUT as it is"},
-    {"rm mv unpack", "-i -I -w --interactive", NO_QUESTION},
+    {"rm mv unpack", "-i -I -w --interactive", "it never prompts; -n prints what would be done"},
     {"rm", "--one-file-system --preserve-root --no-preserve-root", NO_MEANING},
     {"mv", "-b --backup", "what has the new name is replaced by -f only, and not kept"},
     {"ls", "-i --inode -s --size -Z --context", NOT_KEPT},
@@ -73,17 +67,20 @@ static const struct {
     {"ls", "--time-style", "--full-time shows all of it; 'shardbox find --printf' the rest"},
     {"ls", "-N --literal -Q -b --quoting-style --escape", "names are raw on a pipe; leave it out"},
     {"du", "-D -H -L -P -l --dereference --no-dereference --count-links", NO_LINKS},
-    {"du", "-B --block-size --si", UNITS},
+    {"du", "-B --block-size --si", "sizes are in bytes; see -h, -k and -m"},
     {"du", "--inodes", "--count counts files"},
     {"du", "-S --separate-dirs", "a directory has the sum of all below it; leave it out"},
     {"du", "-t --threshold", "--sort=size brings the largest first"},
     {"du", "-X --exclude", "'shardbox find --exclude=GLOB --printf' prints sizes of the rest"},
     {"du", "--time", "'shardbox ls -l' shows times"},
-    {"diff", "-u -U --unified -c --context -y --side-by-side", NOT_SHOWN},
+    {"diff", "-u -U --unified -c --context -y --side-by-side",
+     "contents are not shown; 'shardbox cat' writes them for diff"},
     {"diff", "-N --new-file", "what only one side has is named anyway; leave it out"},
-    {"diff", "-a --text -i -w -b -B --ignore-case --ignore-all-space", BY_BYTES},
+    {"diff", "-a --text -i -w -b -B --ignore-case --ignore-all-space",
+     "files are compared byte by byte; leave it out"},
     {"diff", "-s --report-identical-files", "only differences are named; leave it out"},
-    {"diff", "-x -X --exclude --exclude-from", NO_NAMES},
+    {"diff", "-x -X --exclude --exclude-from",
+     "names are chosen by PATHs and GLOBs; --ignore is for kinds of differences"},
     {"diff", "--no-dereference", "links are compared as links anyway; leave it out"},
     {"find", "-L -H -lname -ilname -xtype -follow", NO_FOLLOW},
     {"find", "-P", NO_LINKS},
