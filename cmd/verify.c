@@ -358,11 +358,15 @@ static enum sb_code verify(struct verify_run *run, struct sb_error *err)
     code = open_store_with(&store, run->path, opening, &run->notify, err);
     if (code == SB_DAMAGED)
         return verify_unopened(run, err);
-    if (code)
+    if (!code) {
+        code = verify_store(run, store, err);
+        sb_store_free(store);
+    }
+    /* A file that is no container, and has a parity file */
+    if (code != SB_FORMAT || run->protect.files == 0)
         return code;
-    code = verify_store(run, store, err);
-    sb_store_free(store);
-    return code;
+    verify_repair_warn(run);
+    return SB_OK;
 }
 
 /* What is wrong with the options, or NULL. */

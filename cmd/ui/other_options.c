@@ -7,12 +7,10 @@
 #define NO_LINKS   "links are not followed; leave it out"
 #define NOT_KEPT   "an archive keeps nothing of the kind; leave it out"
 #define NO_MEANING "has no meaning in an archive; leave it out"
-#define ONE_TIME   "an archive keeps the time of modification alone; leave it out"
 #define NO_COMMANDS                                                                                \
     "no command is run; pipe the paths: -print0 | xargs -0, or the files: "                        \
     "-print0 | shardbox cat -0 -T - ARCHIVE"
 #define NO_DELETE "find only reads; pipe the paths: -print0 | shardbox rm -0 -T - ARCHIVE"
-#define TO_STDOUT "what is printed goes to standard output; redirect that: >FILE"
 #define NO_DEPTH                                                                                   \
     "a directory comes before what is below it; to turn that round, pipe: -print0 | sort -rz"
 #define NO_REGEX  "takes no regular expressions; use -path with a GLOB, or pipe: -print0 | grep -z"
@@ -58,7 +56,7 @@ static const struct {
     {"rm", "--one-file-system --preserve-root --no-preserve-root", NO_MEANING},
     {"mv", "-b --backup", "what has the new name is replaced by -f only, and not kept"},
     {"ls", "-i --inode -s --size -Z --context", NOT_KEPT},
-    {"ls", "-c -u --time", ONE_TIME},
+    {"ls", "-c -u --time", "an archive keeps the time of modification alone; leave it out"},
     {"ls", "-H --dereference-command-line", NO_LINKS},
     {"ls", "-G --no-group -g -o", "-l shows all; 'shardbox find --printf' shows what is wanted"},
     {"ls", "-C -x -m --format", "names are in columns on a terminal; leave it out"},
@@ -86,7 +84,8 @@ static const struct {
     {"find", "-P", NO_LINKS},
     {"find", "-exec -execdir -ok -okdir", NO_COMMANDS},
     {"find", "-delete", NO_DELETE},
-    {"find", "-fprint -fprint0 -fprintf -fls", TO_STDOUT},
+    {"find", "-fprint -fprint0 -fprintf -fls",
+     "what is printed goes to standard output; redirect that: >FILE"},
     {"find", "-ls", "use -printf '%M %u %g %s %t %p\\n', or 'shardbox ls -lR'"},
     {"find", "-depth", NO_DEPTH},
     {"find", "-regex -iregex -regextype", NO_REGEX},

@@ -274,6 +274,23 @@ shardbox protect: a-shard-00000: damage would be protected; repair it first, wit
     cmp a as-it-is
 }
 
+@test "verify --repair of a file that is no container, also a compressed one, ends well once it is repaired" {
+    seq 100000 >plain
+    gzip -k plain
+    for file in plain plain.gz; do
+        sb protect $file
+        cp -p $file keep
+        flip_byte $file 5000
+        touch -r keep $file
+        run_ok sb verify --repair $file
+        stderr_has '1 damaged piece of its files or their parity files repaired'
+        cmp $file keep
+        run_ok sb verify --repair $file
+        run_fail 2 sb verify $file
+    done
+    run_fail 2 sb verify --repair keep
+}
+
 @test "a plain file that has grown since is not set back where it is damaged" {
     gzip -c tree/large >x.gz
     sb protect -q --redundancy=100% x.gz

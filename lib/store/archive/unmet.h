@@ -27,9 +27,8 @@ struct sb_unmet_options {
     bool removes; /* sb_unmet_remove will be called: else nothing may be cleared */
     int64_t most; /* SB_LIMIT if more than these would go: then nothing does; -1: no limit */
 
-    /* Calls sb_unmet_foresee for each name that comes. Called once, before a file is looked for
-     * that has another name now, unless no row has the size and time of a new one. NULL: none is.
-     */
+    /* Calls sb_unmet_foresee for each name that comes. Called once, when a new file has the size
+     * and time of a row. NULL: no file is looked for that has another name now. */
     enum sb_code (*foresee)(void *context, struct sb_error *err);
     void *context;
 };

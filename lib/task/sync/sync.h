@@ -22,10 +22,9 @@ struct sb_filter;
 /* Where the members are: a container, and the directory in it that counts as its root. */
 struct sb_sync_source {
     struct sb_store *store;
-    struct sb_store *again; /* opened a second time, if a tree is to equal what is no archive: all
-                               names are read before the first member; or, if an archive is to equal
-                               what is no tree, so that files that only have other names now keep
-                               their bytes. NULL: neither */
+    struct sb_store *again; /* opened a second time, as all names are read before the first member:
+                               if a tree is to equal what is no archive, or an archive is to find
+                               files that only have other names now. NULL: neither */
     const char *within;     /* a stored name; "": all of it */
 };
 
