@@ -1,7 +1,6 @@
 #include "archive/index_io.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +58,7 @@ static void hear(void *context, int code, const char *text)
         failure = (int)strtol(number + strlen(": ("), NULL, 10);
 }
 
-static void replace_calls(void)
+void sb_index_io_prepare(void)
 {
     sqlite3_vfs *vfs;
 
@@ -73,11 +72,4 @@ static void replace_calls(void)
     vfs->xSetSystemCall(vfs, "pread64", (sqlite3_syscall_ptr)read_at);
     vfs->xSetSystemCall(vfs, "pwrite", (sqlite3_syscall_ptr)write_at);
     vfs->xSetSystemCall(vfs, "pwrite64", (sqlite3_syscall_ptr)write_at);
-}
-
-void sb_index_io_prepare(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, replace_calls);
 }

@@ -8,7 +8,7 @@
 #ifndef SB_ARCHIVE_INDEX_IO_H
 #define SB_ARCHIVE_INDEX_IO_H
 
-/* Before the first connection, and the first of those that prepare SQLite. */
+/* Once, before the first connection, and the first of those that prepare SQLite. */
 void sb_index_io_prepare(void);
 
 /* errno of this thread's last call for SQLite that failed, which is forgotten then; 0: none has. */

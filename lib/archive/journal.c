@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -143,20 +142,13 @@ static int open_own(const char *path, int flags, int mode)
     return -1;
 }
 
-static void replace_open(void)
+void sb_journal_prepare(void)
 {
     sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
 
     /* All of SQLite's file systems for Unix share their system calls. */
     if (vfs && vfs->iVersion >= 3 && vfs->xSetSystemCall)
         vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_own);
-}
-
-void sb_journal_prepare(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, replace_open);
 }
 
 bool sb_journal_is_cause(struct sqlite3 *db)

@@ -16,8 +16,8 @@
 struct sqlite3;
 
 /*
- * Before the first connection. From then on SQLite opens a file of one of these names only if its
- * content has SQLite's format.
+ * Once, before the first connection. From then on SQLite opens a file of one of these names only if
+ * its content has SQLite's format.
  */
 void sb_journal_prepare(void);
 

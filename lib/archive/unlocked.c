@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <string.h>
@@ -24,20 +23,13 @@ static int fcntl_at_once(int fd, int command, ...)
     return result;
 }
 
-static void replace_fcntl(void)
+void sb_unlocked_prepare(void)
 {
     sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
 
     /* All of SQLite's file systems for Unix share their system calls. */
     if (vfs && vfs->iVersion >= 3 && vfs->xSetSystemCall)
         vfs->xSetSystemCall(vfs, "fcntl", (sqlite3_syscall_ptr)fcntl_at_once);
-}
-
-void sb_unlocked_prepare(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, replace_fcntl);
 }
 
 bool sb_unlocked_is_cause(struct sqlite3 *db)

@@ -12,8 +12,8 @@ struct sqlite3;
 #define SB_UNLOCKED_VFS "unix-none"
 
 /*
- * Before the first connection. SQLite reads ENOLCK as a lock of another process, and waits in vain;
- * from then on it gets the error that other file systems without locks return.
+ * Once, before the first connection. SQLite reads ENOLCK as a lock of another process, and waits in
+ * vain; from then on it gets the error that other file systems without locks return.
  */
 void sb_unlocked_prepare(void);
 

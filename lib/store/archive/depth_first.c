@@ -1,8 +1,11 @@
 #include "store/archive/depth_first.h"
 
+#include "archive/archive.h"
+#include "archive/database.h"
 #include "core/buf.h"
 #include "core/name.h"
 
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,23 +114,49 @@ enum sb_code sb_depth_first_next(struct sb_depth_first *walk, struct sb_entry *e
     }
 }
 
+/* Do rows in this order come in that in which they were added? Not where no index shows it. */
+static bool rows_rise(struct sb_archive *archive, const char *rows)
+{
+    struct sqlite3_stmt *statement = NULL;
+    struct sb_error ignored;
+    enum sb_code code =
+        sb_database_prepare(sb_archive_database(archive), &statement, rows, &ignored);
+    bool rise = !code;
+
+    for (int64_t last = INT64_MIN, row; rise && sb_database_row(statement, &code, &ignored);
+         last = row) {
+        row = sqlite3_column_int64(statement, 0);
+        rise = row > last;
+    }
+    sqlite3_finalize(statement);
+    return rise && !code;
+}
+
 enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is, struct sb_error *err)
 {
     static const struct sb_query files = {
         .order = SB_BY_ADDRESS, .files = true, .all_shards = true};
-    struct sb_entry entry, last = {.offset = -1};
+    struct sb_entry entry;
+    int64_t shard = -1, offset = -1; /* of the last one */
     struct sb_cursor *cursor;
     struct sb_buf path = {0};
-    enum sb_code code = sb_cursor_open(&cursor, archive, &files, err);
+    enum sb_code code;
 
+    /* As pack leaves it; to see that takes a tenth of the time. */
+    *is = rows_rise(archive, "SELECT rowid FROM files INDEXED BY idx_files_shard_offset"
+                             " ORDER BY shard, offset") &&
+          rows_rise(archive, "SELECT rowid FROM files INDEXED BY idx_files_path ORDER BY path");
+    if (*is)
+        return SB_OK;
+    code = sb_cursor_open(&cursor, archive, &files, err);
     *is = true;
     while (!code && *is && !(code = sb_cursor_next(cursor, &entry, err))) {
         /* Files that share their bytes are the first one's, here. */
-        if (entry.defect || entry.size == 0 ||
-            (entry.shard == last.shard && entry.offset == last.offset))
+        if (entry.defect || entry.size == 0 || (entry.shard == shard && entry.offset == offset))
             continue;
         *is = sb_compare_bytes(path.data, path.size, entry.path, entry.path_size) < 0;
-        last = entry;
+        shard = entry.shard;
+        offset = entry.offset;
         if (sb_buf_set(&path, entry.path, entry.path_size))
             code = sb_fail_memory(err);
     }

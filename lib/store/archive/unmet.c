@@ -109,11 +109,8 @@ enum sb_code sb_unmet_foresee(struct sb_unmet *unmet, const char *name, size_t s
                               struct sb_error *err)
 {
     struct sb_entry entry;
-    enum sb_code code = open_archive(unmet, err);
+    enum sb_code code = sb_archive_lookup(unmet->archive, name, size, &entry, err);
 
-    unmet->foresees = true;
-    if (!code)
-        code = sb_archive_lookup(unmet->archive, name, size, &entry, err);
     if (code)
         return code == SB_NOENT ? SB_OK : code;
     return entry.type == SB_DIR ? SB_OK : sb_rowset_add(&unmet->coming, entry.row, err);
@@ -146,13 +143,26 @@ static enum sb_code add_moved(struct sb_unmet *unmet, const struct sb_entry *ent
     return sb_database_step(unmet->add_moved, err);
 }
 
-/* In one walk, when the first new file comes. */
-static enum sb_code know_moved(struct sb_unmet *unmet, struct sb_error *err)
+/* All files that may go. */
+static enum sb_code each_file(struct sb_unmet *unmet,
+                              enum sb_code (*each)(struct sb_unmet *, const struct sb_entry *,
+                                                   struct sb_error *),
+                              struct sb_error *err)
 {
     const struct sb_query query = {
         .order = SB_BY_PATH, .files = true, .under = unmet->options.under};
-    struct sb_cursor *cursor = NULL;
+    struct sb_cursor *cursor;
     struct sb_entry entry;
+    enum sb_code code = sb_cursor_open(&cursor, unmet->archive, &query, err);
+
+    while (!code && !(code = sb_cursor_next(cursor, &entry, err)))
+        code = each(unmet, &entry, err);
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code know_moved(struct sb_unmet *unmet, struct sb_error *err)
+{
     enum sb_code code = sb_database_run(
         unmet->db,
         "CREATE TABLE moved (row INTEGER PRIMARY KEY, size INTEGER, mtime_ns INTEGER,"
@@ -172,15 +182,7 @@ static enum sb_code know_moved(struct sb_unmet *unmet, struct sb_error *err)
             {&unmet->get_moved, "SELECT name FROM moved WHERE row = ?1"});
     if (!code)
         code = sb_shards_open(&unmet->shards, unmet->archive, err);
-    if (!code)
-        code = sb_cursor_open(&cursor, unmet->archive, &query, err);
-    while (!code) {
-        code = sb_cursor_next(cursor, &entry, err);
-        if (!code)
-            code = add_moved(unmet, &entry, err);
-    }
-    sb_cursor_free(cursor);
-    return code == SB_END ? SB_OK : code;
+    return code ? code : each_file(unmet, add_moved, err);
 }
 
 /* Are a size and time noted among the bits? Notes them, if `note`. */
@@ -200,23 +202,20 @@ static bool has_time(struct sb_unmet *unmet, const struct sb_entry *entry, bool 
     return has;
 }
 
+static enum sb_code note_time(struct sb_unmet *unmet, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    (void)err;
+    has_time(unmet, entry, true);
+    return SB_OK;
+}
+
 static enum sb_code note_times(struct sb_unmet *unmet, struct sb_error *err)
 {
-    const struct sb_query query = {
-        .order = SB_BY_PATH, .files = true, .under = unmet->options.under};
-    struct sb_cursor *cursor = NULL;
-    struct sb_entry entry;
-    enum sb_code code = open_archive(unmet, err);
-
     unmet->times = calloc(TIMES_BITS / 64, sizeof(*unmet->times));
-    if (!code && !unmet->times)
-        code = sb_fail_memory(err);
-    if (!code)
-        code = sb_cursor_open(&cursor, unmet->archive, &query, err);
-    while (!code && !(code = sb_cursor_next(cursor, &entry, err)))
-        has_time(unmet, &entry, true);
-    sb_cursor_free(cursor);
-    return code == SB_END ? SB_OK : code;
+    if (!unmet->times)
+        return sb_fail_memory(err);
+    return open_archive(unmet, err) ? err->code : each_file(unmet, note_time, err);
 }
 
 /* The names that come are looked for once a new file may be an old one. SB_NOENT: it is none. */

@@ -43,8 +43,8 @@ enum sb_code sb_unmet_meet(struct sb_unmet *unmet, const struct sb_entry *old, b
                            struct sb_error *err) SB_CHECKED;
 
 /*
- * Files that only have other names by now: foresee notes the names of all that comes, before the
- * first comes or when the options' call wants them. find_moved looks for a file of the archive
+ * Files that only have other names by now: foresee, which the options' call alone calls, notes the
+ * names of all that comes. find_moved looks for a file of the archive
  * whose name does not come, and which has the size and time of a new one: its row, extent and
  * CRC32C are in *old; it is found once. SB_NOENT: none has.
  */

@@ -63,22 +63,22 @@ size_t sb_sample_name_size(const char *path, size_t size)
     return dot && dot > last ? (size_t)(dot - path) + 1 : size;
 }
 
-/* ".x." is all of a name, without one. */
+/* Is it the name of a sample, a stem and its dot? ".x." is all of a file's name, without one. */
+static bool is_stem(const char *name, size_t size)
+{
+    return size > 0 && name[size - 1] == '.' && *last_part(name, size) != '.';
+}
+
 static bool has_stem(const struct samples *samples)
 {
-    const struct sb_buf *name = &samples->name;
-
-    return name->size > 0 && name->data[name->size - 1] == '.' &&
-           *last_part(name->data, name->size) != '.';
+    return is_stem(samples->name.data, samples->name.size);
 }
 
 bool sb_sample_takes(const char *path, size_t size)
 {
     size_t top = strcspn(path, "/");
 
-    if (sb_sample_name_size(path, size) == size && (size == 0 || path[size - 1] != '.'))
-        return false;
-    return *last_part(path, size) != '.' &&
+    return is_stem(path, sb_sample_name_size(path, size)) &&
            !(top >= 4 && memcmp(path, "__", 2) == 0 && memcmp(path + top - 2, "__", 2) == 0);
 }
 

@@ -13,6 +13,7 @@
 #define SIZE_SIZE     12
 #define GNU_MAGIC     257
 #define GNU_OFFSET    369
+#define OFFSET_SIZE   12
 #define GNU_REAL_SIZE 483
 
 bool sb_tar_all_zeros(const char *data, size_t size)
@@ -39,6 +40,22 @@ bool sb_tar_is_header(const void *block)
     return end > field && (stated == sum || stated == sum - negative);
 }
 
+int64_t sb_tar_octal(const char *field, size_t size)
+{
+    int64_t value = 0;
+    size_t i = 0;
+
+    while (i < size && field[i] == ' ')
+        i++;
+    for (; i < size && field[i] >= '0' && field[i] <= '7'; i++)
+        value = value << 3 | (field[i] - '0');
+    for (; i < size; i++) {
+        if (field[i] != ' ' && field[i] != '\0')
+            return -1;
+    }
+    return value;
+}
+
 bool sb_tar_has_magic(const void *block)
 {
     return memcmp((const char *)block + GNU_MAGIC, "ustar", 5) == 0;
@@ -53,22 +70,6 @@ size_t sb_tar_zero_blocks(const char *header, size_t size)
         count++;
     }
     return count;
-}
-
-/* Of an extension, so small: others are refused before. */
-static size_t body_size(const char *block)
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < SIZE_SIZE; i++) {
-        char c = block[SIZE + i];
-
-        if (c >= '0' && c <= '7' && size <= SIZE_MAX / 16)
-            size = size * 8 + (size_t)(c - '0');
-        else if (c != ' ' || size > 0)
-            break;
-    }
-    return size;
 }
 
 static bool is_extension(char type)
@@ -86,13 +87,15 @@ static bool next_extension(const char *header, size_t size, size_t *at, char *ty
     while (size >= SB_TAR_BLOCK && *at <= size - SB_TAR_BLOCK) {
         const char *block = header + *at;
         size_t space = size - *at - SB_TAR_BLOCK;
+        int64_t body_size;
 
         *at += SB_TAR_BLOCK;
         *type = block[TYPE];
         if (!is_extension(*type))
             continue;
+        body_size = sb_tar_octal(block + SIZE, SIZE_SIZE);
         *body = block + SB_TAR_BLOCK;
-        *length = body_size(block);
+        *length = body_size > 0 ? (size_t)body_size : 0;
         if (*length > space)
             return false;
         *at += (*length + SB_TAR_BLOCK - 1) / SB_TAR_BLOCK * SB_TAR_BLOCK;
@@ -282,8 +285,7 @@ bool sb_tar_is_continued(const char *header, size_t size, const char **name, siz
 
 bool sb_tar_begins_volume(const char *data, size_t size, int64_t offset)
 {
-    const unsigned char *field = (const unsigned char *)data + GNU_OFFSET;
-    const char *value;
+    const char *field = data + GNU_OFFSET, *value;
     size_t length;
     int64_t stated = 0;
 
@@ -294,9 +296,9 @@ bool sb_tar_begins_volume(const char *data, size_t size, int64_t offset)
         return value && strtoll(value, NULL, 10) == offset;
     }
     if (!(*field & 0x80))
-        return strtoll((const char *)field, NULL, 8) == offset;
-    for (size_t i = 4; i < SIZE_SIZE; i++)
-        stated = (int64_t)((uint64_t)stated << 8 | field[i]);
+        return sb_tar_octal(field, OFFSET_SIZE) == offset;
+    for (size_t i = 4; i < OFFSET_SIZE; i++)
+        stated = (int64_t)((uint64_t)stated << 8 | (unsigned char)field[i]);
     return stated == offset;
 }
 

@@ -21,6 +21,9 @@ bool sb_tar_all_zeros(const char *data, size_t size);
 /* Is this block a header, by its sum? Old programs took the bytes for signed numbers. */
 bool sb_tar_is_header(const void *block);
 
+/* An octal number that fills its field but for blanks and NULs; -1 for any other. */
+int64_t sb_tar_octal(const char *field, size_t size);
+
 /* Has it the mark of ustar, which those of v7 do not have? */
 bool sb_tar_has_magic(const void *block);
 

@@ -68,23 +68,6 @@ static enum sb_code look(struct scan *scan, int64_t at, size_t size, const char 
     return scan->held - (size_t)(at - scan->window_at) < size ? SB_INVALID : SB_OK;
 }
 
-/* An octal number that fills its field but for blanks and NULs; -1 for any other. */
-static int64_t octal(const char *field, size_t size)
-{
-    int64_t value = 0;
-    size_t i = 0;
-
-    while (i < size && field[i] == ' ')
-        i++;
-    for (; i < size && field[i] >= '0' && field[i] <= '7'; i++)
-        value = value << 3 | (field[i] - '0');
-    for (; i < size; i++) {
-        if (field[i] != ' ' && field[i] != '\0')
-            return -1;
-    }
-    return value;
-}
-
 static enum sb_code keep_text(struct sb_buf *out, const char *text, size_t capacity)
 {
     return sb_buf_set(out, text, strnlen(text, capacity));
@@ -273,7 +256,7 @@ static enum sb_code step(struct scan *scan, struct sb_member *member, bool *foun
     memcpy(&header, data, sizeof(header));
     if (header.name[0] == '\0' && sb_tar_all_zeros(data, SB_TAR_BLOCK))
         return scan->named || scan->linked ? SB_INVALID : check_end(scan, err);
-    size = octal(header.size, sizeof(header.size));
+    size = sb_tar_octal(header.size, sizeof(header.size));
     if (size < 0 || !sb_tar_is_header(&header))
         return SB_INVALID;
     if (header.type == 'x' || header.type == 'L' || header.type == 'K')

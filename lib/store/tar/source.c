@@ -479,22 +479,20 @@ static bool ends_in_zeros(struct tar_source *source)
 
 /* Members */
 
-/* The blocks of a member before its bytes, where there is more than one in a tar; else NULL. */
-static const char *extended_header(struct tar_source *source, size_t *size)
+/* Of a member of a tar, the blocks before its bytes; NULL where they are not at hand. */
+static const char *header_of(struct tar_source *source, size_t *size)
 {
     *size = (size_t)(source->data_at - source->header_at);
-    return !is_cpio(source) && *size > SB_TAR_BLOCK
-               ? raw_bytes(source, source->header_at, source->data_at)
-               : NULL;
+    return is_cpio(source) ? NULL : raw_bytes(source, source->header_at, source->data_at);
 }
 
 /* Global headers and volume labels, which libarchive passes over. */
 static enum sb_code take_globals(struct tar_source *source, struct sb_error *err)
 {
     size_t size, text_size;
-    const char *header = extended_header(source, &size), *text;
+    const char *header = header_of(source, &size), *text;
 
-    if (!header)
+    if (!header || size == SB_TAR_BLOCK)
         return SB_OK;
     for (int i = 0; i < GLOBALS; i++) {
         text = sb_tar_global(header, size, global_keys[i], &text_size);
@@ -517,7 +515,7 @@ static const char *global(struct tar_source *source, enum global which)
 
     if (source->globals[which].size == 0)
         return NULL;
-    header = extended_header(source, &size);
+    header = header_of(source, &size);
     return header && sb_tar_pax_own(header, size, global_keys[which]) ? NULL
                                                                       : source->globals[which].data;
 }
@@ -540,6 +538,7 @@ static void fill_time(struct tar_source *source, struct sb_member *member)
                             .tv_nsec = archive_entry_mtime_nsec(entry)};
     bool everywhere = global_time(source, &time);
     const char *header;
+    size_t size;
 
     if (!archive_entry_mtime_is_set(entry) && !everywhere)
         return;
@@ -551,12 +550,11 @@ static void fill_time(struct tar_source *source, struct sb_member *member)
     member->has |= SB_KEEPS_NANOSECONDS;
 
     /* libarchive takes -1.5 for -1 + 0.5, and -0.5 for 0.5 */
-    if (time.tv_sec > 0 || time.tv_nsec == 0 || is_cpio(source) || everywhere)
+    if (time.tv_sec > 0 || time.tv_nsec == 0 || everywhere)
         return;
-    header = raw_bytes(source, source->header_at, source->data_at);
+    header = header_of(source, &size);
     if (header)
-        (void)sb_tar_pax_mtime(header, (size_t)(source->data_at - source->header_at),
-                               &member->entry.mtime_ns);
+        (void)sb_tar_pax_mtime(header, size, &member->entry.mtime_ns);
 }
 
 static bool is_id(int64_t id)
@@ -712,10 +710,10 @@ static void expect_sum(struct tar_source *source)
 
 static bool says_utf8(struct tar_source *source, const char *key, const char *sparse_key)
 {
-    const char *header = raw_bytes(source, source->header_at, source->data_at);
-    size_t size = (size_t)(source->data_at - source->header_at);
+    size_t size;
+    const char *header = header_of(source, &size);
 
-    return header && !is_cpio(source) &&
+    return header &&
            (sb_tar_pax_has(header, size, key) || sb_tar_pax_has(header, size, sparse_key));
 }
 
@@ -821,12 +819,11 @@ static enum sb_code sort_links(struct tar_source *source, struct sb_member *memb
 /* Another volume has the beginning of its bytes. Reports it, by its own name. */
 static bool is_continued(struct tar_source *source)
 {
-    size_t size = (size_t)(source->data_at - source->header_at), name_size;
-    const char *header = raw_bytes(source, source->header_at, source->data_at);
-    const char *name = present_name(source);
+    size_t size, name_size;
+    const char *header = header_of(source, &size), *name = present_name(source);
     char text[NAME_SHOWN];
 
-    if (is_cpio(source) || !header || !sb_tar_is_continued(header, size, &name, &name_size))
+    if (!header || !sb_tar_is_continued(header, size, &name, &name_size))
         return false;
     if (name != present_name(source)) {
         snprintf(text, sizeof(text), "%.*s", (int)name_size, name);
@@ -840,10 +837,10 @@ static bool is_continued(struct tar_source *source)
 /* Directory lists of tar -g say what was deleted since the dump before. */
 static void heed_dump(struct tar_source *source)
 {
-    size_t size = (size_t)(source->data_at - source->header_at);
-    const char *header = raw_bytes(source, source->header_at, source->data_at);
+    size_t size;
+    const char *header = header_of(source, &size);
 
-    if (source->said_dump || is_cpio(source) || !header || !sb_tar_is_dump(header, size))
+    if (source->said_dump || !header || !sb_tar_is_dump(header, size))
         return;
     source->said_dump = true;
     sb_report(source->notify, SB_LOSS, "incremental", NULL,

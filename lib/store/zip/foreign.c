@@ -94,13 +94,8 @@ static const char *method_word(unsigned method)
 
 static bool is_known(unsigned method)
 {
-    static const unsigned known[] = {12, 14, 93, 95, 98}; /* bzip2, lzma, zstd, xz, ppmd */
-
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-        if (known[i] == method)
-            return true;
-    }
-    return false;
+    return method == SB_ZIP_LZMA || method == SB_ZIP_XZ || method == 12 || method == 93 ||
+           method == 98; /* bzip2, zstd, ppmd */
 }
 
 static enum sb_code check_method(unsigned method, struct sb_error *err)

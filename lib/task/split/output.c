@@ -73,6 +73,13 @@ enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf
     return SB_OK;
 }
 
+size_t sb_split_output_fixed(const char *output)
+{
+    struct place place;
+
+    return find_place(output, &place) ? (size_t)(place.begin - output) : strlen(output);
+}
+
 enum sb_code sb_split_output_check(const char *output, int64_t parts, struct sb_error *err)
 {
     struct place place;
@@ -80,8 +87,8 @@ enum sb_code sb_split_output_check(const char *output, int64_t parts, struct sb_
     if (parts < 2 || find_place(output, &place))
         return SB_OK;
     return sb_fail(err, SB_INVALID,
-                   "%s: there are %" PRId64 " parts, and one name; write '" SB_SPLIT_PLACE
-                   "' where the name of the part goes",
+                   "%s: there are %" PRId64 " parts, and one name; write '{}' "
+                   "where the name of the part goes",
                    output, parts);
 }
 

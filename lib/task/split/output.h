@@ -1,5 +1,9 @@
 /*
  * The names of the parts of a split.
+ *
+ * "{}" in an output is the place for the name of a part. Python's and the shell's forms are such
+ * places too, for parts that have numbers: "{:06d}" has so many digits, and "{0000..0127}" these
+ * numbers.
  */
 #ifndef SB_TASK_SPLIT_OUTPUT_H
 #define SB_TASK_SPLIT_OUTPUT_H
@@ -8,12 +12,8 @@
 
 #include <stdint.h>
 
-#define SB_SPLIT_PLACE "{}" /* replaced by the name of a part */
-
-/*
- * Python's and the shell's forms are such places too, for parts that have numbers: "{:06d}" has so
- * many digits, and "{0000..0127}" these numbers.
- */
+/* Length of the output before its first place; all of it where there is none. */
+size_t sb_split_output_fixed(const char *output);
 
 /* Replaces out by the output path of the part of that name. SB_INVALID for standard output. */
 enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf *out,

@@ -260,10 +260,9 @@ static enum sb_code check_outputs(struct split *split, struct sb_error *err)
 /* A path in the directory of the parts, or where their paths begin to differ. */
 static enum sb_code name_place(const char *output, struct sb_buf *out, struct sb_error *err)
 {
-    const char *place = strstr(output, SB_SPLIT_PLACE);
-    size_t size = place ? (size_t)(place - output) : strlen(output);
-
-    return sb_buf_set(out, output, size) || sb_buf_add_char(out, '_') ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_set(out, output, sb_split_output_fixed(output)) || sb_buf_add_char(out, '_')
+               ? sb_fail_memory(err)
+               : SB_OK;
 }
 
 static enum sb_code convert(struct split *split, struct sb_archive *view,

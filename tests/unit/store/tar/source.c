@@ -3,11 +3,15 @@
 #include "core/buf.h"
 #include "store/feed/feed.h"
 #include "store/kind.h"
+#include "store/tar/header.h"
+#include "store/tar/raw.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -976,6 +980,27 @@ static void a_name_that_looks_compressed_is_a_name(void)
     CHECK_TEXT(list(), "f:BZhang=x f:]=y END");
 }
 
+/* The number that says where it goes on has 12 digits at most, whatever comes after them. */
+static void the_beginning_of_a_volume(void)
+{
+    char *block = calloc(1, SB_TAR_BLOCK);
+    unsigned sum = 8 * ' ';
+
+    memset(block + 369, '7', SB_TAR_BLOCK - 369);
+    block[156] = 'M';
+    memcpy(block + 369, "00000041000", 12);
+    for (size_t i = 0; i < SB_TAR_BLOCK; i++)
+        sum += (unsigned char)block[i];
+    snprintf(block + 148, 8, "%06o", sum);
+    CHECK(sb_tar_begins_volume(block, SB_TAR_BLOCK, 16896));
+    CHECK(!sb_tar_begins_volume(block, SB_TAR_BLOCK, 512));
+    CHECK(!sb_tar_begins_volume(block, SB_TAR_BLOCK - 1, 16896));
+    block[369 + 11] = '7';
+    snprintf(block + 148, 8, "%06o", sum + '7');
+    CHECK(!sb_tar_begins_volume(block, SB_TAR_BLOCK, 16896));
+    free(block);
+}
+
 int main(void)
 {
     RUN(every_kind_of_member_comes);
@@ -1008,6 +1033,7 @@ int main(void)
     RUN(a_name_of_4_gib_takes_no_memory);
     RUN(links_of_a_cpio_come_after_their_bytes);
     RUN(a_name_that_looks_compressed_is_a_name);
+    RUN(the_beginning_of_a_volume);
     sb_buf_release(&made);
     sb_buf_release(&listed);
     return check_end();
