@@ -284,7 +284,8 @@ END
         "$SHARDBOX" pack -q --append --seal --wait=1m --stdin-name=held $name.barecat - <pipe &
         pid=$!
         exec 9>pipe
-        until ! "$SHARDBOX" rm -q -f $name.barecat none 2>/dev/null; do
+        # It has the lock a moment before it has written who it is.
+        until "$SHARDBOX" rm -q -f $name.barecat none 2>&1 | grep -q "process $pid is"; do
             sleep 0.02
         done
         while read -r target command; do
